@@ -357,13 +357,18 @@ class _Handler(BaseHTTPRequestHandler):
         elif action == "status":
             request.status = self._json()["status"]
         elif not action:
-            changes = {"base": "refs/heads/main"}
-            raise _Answer(200, _discussion(repository, request) | {
-                "events": [event | {"data": {"edited": False, "hidden": False, "latest": {"raw": request.description}}}],
-                "changes": changes, "filesWithConflicts": [], "diff": ""})  # fmt: skip
-        latest = {"raw": self._json().get("comment", "") if self.body else "", "html": ""}
-        raise _Answer(200, {"newMessage": event | {"data": {"edited": False, "hidden": False, "latest": latest}},
-                            "newStatus": event | {"type": "status-change", "data": {"status": request.status}}})  # fmt: skip
+            shown = _discussion(repository, request) | {
+                "changes": {"base": "refs/heads/main"},
+                "filesWithConflicts": [],
+            }
+            raise _Answer(200, shown | {"events": [event | _said(request.description)], "diff": ""})
+        status = {"type": "status-change", "data": {"status": request.status}}
+        comment = self._json().get("comment", "") if self.body else ""
+        raise _Answer(200, {"newMessage": event | _said(comment), "newStatus": event | status})
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"data": {"edited": False, "hidden": False, "latest": {"raw": text, "html": ""}}}
 
 
 def _split_revision(tail: str) -> tuple[str, str]:
