@@ -1,4 +1,4 @@
-"""What a solver and a judge are asked, word for word, one file per language in `prompts/`."""
+"""What a solver and a judge are asked, word for word, one file per language in `wording/`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _known(language: str) -> str:
 @functools.cache
 def _read(name: str) -> str:
     """The text of a prompt file, without the line break that ends the file."""
-    folder = importlib.resources.files("multilingual_math_audit.benchmarks") / "prompts"
+    folder = importlib.resources.files("multilingual_math_audit.benchmarks") / "wording"
     return (folder / name).read_text(encoding="utf-8").removesuffix("\n")
 
 
