@@ -17,12 +17,14 @@ class JudgeCounts:
     counted in no strategy. `no_verdict` counts judgments by why they have none; `stopped` those that met the limit,
     with a verdict or not; `single_vote` the majority acceptances that rest on one yes; `credited` the correct solutions
     approved under majority when stopped judgments without a verdict are turned into approvals (the counterfactual).
+    `copied` of the judgments were taken over from a solution of the same text.
     """
 
     judged: int
     pending: int
     approved: Mapping[Strategy, int]
     judgments: int
+    copied: int
     no_verdict: Mapping[VerdictReason, int]
     stopped: int
     single_vote: int

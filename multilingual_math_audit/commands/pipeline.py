@@ -1,0 +1,130 @@
+"""What the verbs of the main job share: engines are opened late, used for their stage and given back."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from rich.console import Console
+
+from multilingual_math_audit.errors import UsageError
+from multilingual_math_audit.evaluate.agenda import Budget, Prices
+from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
+from multilingual_math_audit.evaluate.engines.protocol import Engine
+from multilingual_math_audit.evaluate.score import score_run
+from multilingual_math_audit.evaluate.solve import Failures, solve_units
+from multilingual_math_audit.evaluate.stages import correct_solutions, judge_stage, open_solve_run, solve_stage
+from multilingual_math_audit.evaluate.verdicts import STRATEGIES
+from multilingual_math_audit.records import Problem, Score, Solution
+from multilingual_math_audit.runfile import RunConfig, load_problems
+from multilingual_math_audit.store import Run
+
+_kept: dict[EngineConfig, Engine] = {}
+
+
+def use_engine(config: EngineConfig) -> Engine:
+    """The engine of a config; one that another stage left open is used again if it is the same, else given back."""
+    for kept, engine in list(_kept.items()):
+        if kept == config:
+            return engine
+        engine.close()
+        del _kept[kept]
+    _kept[config] = open_engine(config)
+    return _kept[config]
+
+
+def close_engines() -> None:
+    """Give back every engine that is open."""
+    for config in list(_kept):
+        _kept.pop(config).close()
+
+
+def solve_run(config: RunConfig, *, keep_engine: bool = False) -> tuple[Run, Failures]:
+    """Open the run and sample what it lacks; a run that lacks nothing loads no model."""
+    from multilingual_math_audit.provenance import describe
+
+    if not config.out:
+        raise UsageError("--out is missing.", "Name the folder the run is kept in: --out runs/NAME")
+    problems, samples = load_problems(config)
+    plan = config.solve_plan(samples)
+    run = open_solve_run(config.out, problems, plan, **describe(sys.argv))
+    done = run.keys(Solution)
+    if all(unit in done for unit, _, _ in solve_units(run.read(Problem), plan)):
+        return run, Failures()
+    try:
+        return run, solve_stage(run, use_engine(config.solver_engine()), plan)
+    finally:
+        if not keep_engine:
+            close_engines()
+
+
+def judge_run(run: Run, config: RunConfig) -> Failures:
+    """Judge the correct solutions of a run as often as asked; a run that lacks nothing loads no model."""
+    from multilingual_math_audit.evaluate.judge import open_agenda, pending_judgments
+    from multilingual_math_audit.records import Judgment
+
+    plan = config.judge_plan()
+    prices = Prices(config.prices[0], config.prices[-1]) if config.prices else None
+    limited = config.max_tokens is not None or config.max_usd is not None
+    budget = Budget(max_tokens=config.max_tokens, max_usd=config.max_usd, prices=prices) if limited else None
+    run.add_settings("judges", plan.judge, plan.settings())
+    wanted = correct_solutions(run)
+    agenda = open_agenda(
+        lambda: run.read(Solution),
+        run.read(Problem),
+        lambda: run.read(Judgment),
+        wanted=lambda solution: solution.id in wanted and solution.parent is None,
+        plan=plan,
+    )
+    try:
+        if not agenda.places:
+            click.echo("No solution is correct, so there is nothing to judge.", err=True)
+            return Failures()
+        if not pending_judgments(agenda, plan) and not agenda.copies_due:
+            return Failures()
+        return judge_stage(run, use_engine(config.judge_engine_config()), plan, agenda=agenda, budget=budget)
+    finally:
+        close_engines()
+
+
+def score_and_print(
+    run: Run,
+    *,
+    ks: tuple[int, ...] = (),
+    strategies: tuple[str, ...] = ("majority",),
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> None:
+    """Write scores.jsonl and submission.json, and print the table."""
+    from multilingual_math_audit.evaluate.report.console import score_table
+    from multilingual_math_audit.submissions.pack import write_submission
+
+    if unknown := set(strategies) - set(STRATEGIES):
+        raise UsageError(f"There is no strategy {sorted(unknown)[0]!r}.", f"Strategies: {', '.join(STRATEGIES)}.")
+    scores = score_run(run, resamples=resamples, seed=seed)
+    if not scores:
+        raise UsageError(
+            f"The run at {run.folder} has no problems to score.", "Solve something first: math-audit solve"
+        )
+    largest = max((score.k or 0 for score in scores), default=0)
+    if ks and max(ks) > largest:
+        raise UsageError(
+            f"Pass@{max(ks)} was asked for, and the run has {largest} samples per question.",
+            "Pass@k is not defined for k above n: give a smaller --k, or solve with a larger --n.",
+        )
+    run.replace(Score, scores)
+    write_submission(run)
+    Console().print(score_table(scores, ks=ks, strategies=strategies))
+
+
+def finish(run: Run, *failures: Failures) -> None:
+    """Say where things are; with requests that failed, say how many and exit with 1."""
+    failed = sum(failure.count for failure in failures)
+    for damage in run.damage[:5]:
+        click.echo(f"{run.folder}/{damage.file} line {damage.line} was passed over: {damage.why}", err=True)
+    if failed:
+        last = next(failure.last for failure in failures if failure.count)
+        click.echo(f"{failed} requests gave no answer ({last}). The same command asks them again.", err=True)
+    click.echo(f"Run folder: {run.folder}")
+    if failed:
+        sys.exit(1)
