@@ -1,0 +1,58 @@
+"""The part of a reply that is meant for the reader: what follows the model's thinking."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|seed:think"
+_OPEN = (
+    rf"<\s*(?:{_NAMES})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>"
+    r"|<\|channel\|>analysis<\|message\|>"
+)
+_CLOSE = (
+    rf"<\s*/\s*(?:{_NAMES})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>"
+    r"|<\|channel\|>final<\|message\|>"
+)
+_TAG = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
+# Every tag starts with one of these; most replies hold none of them and are done after three quick looks.
+_STARTS = ("<", "[THINK]", "[/THINK]", "◁")
+_WORDS = re.compile(r"think|thought|reason|reflect|channel", re.IGNORECASE)
+
+
+def visible_part(text: str) -> str:
+    """The text after the last closing thinking tag; all of it without tags, '' when thinking never closes.
+
+    >>> visible_part("<think>maybe 5</think> The answer is 7.")
+    ' The answer is 7.'
+    >>> visible_part("<think>maybe 5")
+    ''
+    """
+    start, end = visible_span(text)
+    return text[start:end] if start or end < len(text) else text
+
+
+def visible_span(text: str) -> tuple[int, int]:
+    """Where the visible part starts and ends, in characters of the text.
+
+    >>> visible_span("<think>a</think> b")
+    (16, 18)
+    """
+    if not any(mark in text for mark in _STARTS) or not _WORDS.search(text):
+        return 0, len(text)
+    start = 0
+    opened: int | None = None
+    for match in _TAG.finditer(text):
+        if match["close"]:
+            start, opened = match.end(), None
+        elif opened is None:
+            opened = match.start()
+    if opened is None:
+        return start, len(text)
+    # What comes before an unclosed block was said aloud only if a block was closed before it.
+    return (start, opened) if start else (len(text), len(text))
+
+
+def closed_thinking(text: str) -> str | None:
+    """The thinking of a reply that closes it and then says nothing; None in every other case."""
+    start, end = visible_span(text)
+    return text[:start] if start and end == len(text) and not text[start:].strip() else None
