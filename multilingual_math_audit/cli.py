@@ -11,6 +11,7 @@ import click
 from multilingual_math_audit.errors import AuditError
 
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "A real solver and judge on the CPU, in minutes."),
     "run": ("run", "Solve, grade, judge and score in one go."),
     "solve": ("solve", "Sample solutions of a solver."),
     "grade": ("grade", "Check the answers of a run's solutions."),
