@@ -3,7 +3,8 @@
 It answers `/v1/chat/completions`, `/v1/completions`, `/v1/models` and `/health`. What it says is a function of the
 messages and the seed alone, so the same request always gets the same words; a word counts as one token and
 `max_tokens` cuts, with finish reason "length". Faults are put in a queue, one for each coming request, or chosen by
-a function of the messages and the seed.
+a function of the messages and the seed. With `opening` it tells, as vLLM does through `/tokenize` and `/detokenize`,
+that its chat template ends in that text.
 
     def answer(messages, seed):
         return f"It is \\\\boxed{{{seed % 7}}}."          # or Reply("...", reasoning="...", finish_reason="length")
@@ -86,10 +87,11 @@ class ChatServer:
         model: str = "tiny",
         api_key: str | None = None,
         context: int = 1_000_000,
+        opening: str | None = None,
         fault_for: Callable[[Messages, int], Fault | None] | None = None,
     ) -> None:
         self.answer, self.model, self.api_key, self.context = answer, model, api_key, context
-        self.fault_for = fault_for
+        self.fault_for, self.opening = fault_for, opening
         self.faults: deque[Fault] = deque()
         self.requests: list[Seen] = []
         self.peak = self.in_flight = 0
@@ -180,6 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.server_state
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         path = urlsplit(self.path).path
+        if path not in ("/v1/chat/completions", "/v1/completions"):
+            self._tell_template(path)
+            return
         chat = path == "/v1/chat/completions"
         messages = body.get("messages") or [{"role": "user", "content": body.get("prompt", "")}]
         seed = body.get("seed")
@@ -195,6 +200,12 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             with state.lock:
                 state.in_flight -= 1
+
+    def _tell_template(self, path: str) -> None:
+        if self.server_state.opening is None or path not in ("/tokenize", "/detokenize"):
+            self._error(404, "Not Found")
+        else:
+            self._send(200, {"tokens": [1, 2], "prompt": f"<assistant>{self.server_state.opening}"})
 
     def _fail(self, fault: Fault) -> bool:
         time.sleep(fault.hang)
