@@ -159,7 +159,7 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
 
 def load_problems(config: RunConfig) -> tuple[list[Problem], dict[str, int]]:
     """The problems of the config's benchmarks, and each benchmark's own number of samples per question."""
-    from multilingual_math_audit.benchmarks.catalogue import get_spec
+    from multilingual_math_audit.benchmarks.catalogue import find_spec
     from multilingual_math_audit.loaders.problems import load_benchmark
 
     if not config.benchmarks:
@@ -169,7 +169,7 @@ def load_problems(config: RunConfig) -> tuple[list[Problem], dict[str, int]]:
     for name in dict.fromkeys(config.benchmarks):
         loaded = load_benchmark(name, sources=config.sources, with_errata=config.with_errata)
         problems += loaded[: config.limit]
-        samples.update({p.benchmark: get_spec(p.benchmark).samples for p in loaded[:1]})
+        samples.update({p.benchmark: find_spec(p.benchmark).samples for p in loaded[:1]})
     return problems, samples
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,6 @@ def shared() -> Path:
     if folder is None:
         pytest.skip("needs the reference material in ../shared, which is not there")
     return folder
+
+
+sys.path.insert(0, str(ROOT / "tests"))

@@ -19,24 +19,23 @@ from multilingual_math_audit.records import Problem, Score, Solution
 from multilingual_math_audit.runfile import RunConfig, load_problems
 from multilingual_math_audit.store import Run
 
-_kept: dict[EngineConfig, Engine] = {}
+_kept: list[tuple[EngineConfig, Engine]] = []
 
 
 def use_engine(config: EngineConfig) -> Engine:
     """The engine of a config; one that another stage left open is used again if it is the same, else given back."""
-    for kept, engine in list(_kept.items()):
-        if kept == config:
-            return engine
-        engine.close()
-        del _kept[kept]
-    _kept[config] = open_engine(config)
-    return _kept[config]
+    if _kept and _kept[0][0] == config:
+        return _kept[0][1]
+    close_engines()
+    engine = open_engine(config)
+    _kept.append((config, engine))
+    return engine
 
 
 def close_engines() -> None:
     """Give back every engine that is open."""
-    for config in list(_kept):
-        _kept.pop(config).close()
+    while _kept:
+        _kept.pop()[1].close()
 
 
 def solve_run(config: RunConfig, *, keep_engine: bool = False) -> tuple[Run, Failures]:
