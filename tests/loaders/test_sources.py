@@ -120,7 +120,7 @@ def test_the_hub_is_tried_after_the_raw_file(hub) -> None:
 def test_a_gated_data_set_says_how_to_get_in(hub) -> None:
     """A gated data set raises GatedSource, which names the page where its terms are accepted."""
     hub.add_repository("dataset", "MathArena/aime_2026").gated = True
-    with pytest.raises(GatedSource, match="https://huggingface.co/datasets/MathArena/aime_2026"):
+    with pytest.raises(GatedSource, match=r"https://huggingface\.co/datasets/MathArena/aime_2026"):
         find_source(find_spec("aime2026_en"))
 
 
