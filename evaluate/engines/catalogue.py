@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,13 +38,20 @@ class EngineConfig:
     concurrency: int | None = None
     dtype: str | None = None
     recorded: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def open_engine(config: EngineConfig) -> Engine:
-    """The engine of a config, its model loaded; raises UnknownName, MissingExtra or EngineError."""
+    """The engine of a config, its model loaded; raises UnknownName, MissingExtra or EngineError.
+
+    The model `smollm2` is the small one of the demo, fetched when it is first used.
+    """
     if config.engine not in ENGINES:
         raise UnknownName(f"There is no engine {config.engine!r}.", f"Engines: {', '.join(ENGINES)}.")
+    if config.model == "smollm2" and config.engine in ("vllm", "transformers", "ray"):
+        from multilingual_math_audit.evaluate.engines.smollm import fetch_smollm2
+
+        config = dataclasses.replace(config, model=str(fetch_smollm2()))
     module, name = ENGINES[config.engine]
     engine_class = getattr(importlib.import_module(f"multilingual_math_audit.evaluate.engines.{module}"), name)
     engine: Engine = engine_class(config)
