@@ -21,6 +21,7 @@ from multilingual_math_audit.evaluate.engines.weights import (
     explain_load_error,
     folder_revision,
     public_name,
+    require_model,
 )  # fmt: skip
 from multilingual_math_audit.records import FinishReason
 
