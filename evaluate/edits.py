@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from multilingual_math_audit.evaluate.answers.boxes import Box, all_boxes
+from multilingual_math_audit.evaluate.answers.equivalence import answers_equal
 from multilingual_math_audit.evaluate.answers.thinking import visible_span
 from multilingual_math_audit.evaluate.dice import Dice
 from multilingual_math_audit.evaluate.keys import (
@@ -27,6 +28,7 @@ from multilingual_math_audit.evaluate.keys import (
 from multilingual_math_audit.evaluate.near_misses import Formed, Miss, place_misses
 from multilingual_math_audit.evaluate.number_words import spelled_in
 from multilingual_math_audit.evaluate.numerals import Place, literal_matches, read_digits, read_places
+from multilingual_math_audit.evaluate.rare_forms import other_expression, rare_form
 from multilingual_math_audit.evaluate.roles import computes, role_of
 
 WINDOW = (0.4, 0.7)
@@ -254,7 +256,9 @@ def _consistent_obstacle(chain: Chain) -> str:
         return "key_in_question"
     if values and spelled_in(chain.text, values[0], chain.language):
         return "key_in_words"
-    return ""
+    if values:
+        return rare_form(chain.text, values[0], chain.language)
+    return "key_in_another_form" if other_expression(chain.text, chain.key) else ""
 
 
 def _box_edits(chain: Chain, wrong: WrongValue) -> tuple[tuple[Edit, ...], str]:
@@ -312,6 +316,9 @@ def _all_edits(
         left = bool(expression_edits(text, chain.key, wrong, chain.language))
     if left:
         raise Unfit("no_wrong_value_fits")
+    kept = (other.content for other in all_boxes(text))
+    if any(answers_equal(chain.key.text, content, language=chain.language).equal for content in kept):
+        raise Unfit("key_in_another_form")
     return everywhere
 
 

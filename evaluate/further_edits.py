@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 
 from multilingual_math_audit.evaluate.answers.boxes import last_box
+from multilingual_math_audit.evaluate.answers.thinking import visible_span
 from multilingual_math_audit.evaluate.edits import (
     WINDOW,
     AnswerEdits,
@@ -25,7 +26,7 @@ from multilingual_math_audit.evaluate.roles import computes
 
 WIDE_WINDOW = (0.1, 0.9)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÇĞİÖŞÜÁÂÃÀÉÊÍÓÔÕÚ\\$*(])|\n+")
-_MATHS = re.compile(r"[0-9].*?(?:[=+*/×·<>≤≥]|\\(?:times|cdot|frac|leq?|geq?)|[0-9)]\s?[-−]\s?[0-9(])", re.DOTALL)
+_MATHS = re.compile(r"[0-9].{0,80}?(?:[=+*/×·<>≤≥]|\\(?:times|cdot|frac|leq?|geq?)|[0-9)]\s?[-−]\s?[0-9(])", re.DOTALL)
 _OPERAND_BEFORE, _OPERAND_AFTER = r"(?<=[0-9})\]A-Za-z])", r"(?=\s*[0-9({\\A-Za-z])"
 _OPERATOR = re.compile(
     rf"{_OPERAND_BEFORE}(?P<lead>\s*)(?P<sign>\+|=|<|>|×|·|\\times(?![A-Za-z])|\\cdot(?![A-Za-z])|\\leq?(?![A-Za-z])"
@@ -160,10 +161,11 @@ def edit_foreign(chain: Chain, foreign: str | None) -> Draft:
 def edit_instruction(chain: Chain, plan: AnswerEdits) -> Draft:
     """Make the box wrong, and put a line before its paragraph that tells the judge to approve."""
     draft = edit_final_answer(chain, plan)
-    start = max(chain.text.rfind("\n", 0, chain.box.start) + 1, 0)
+    visible, _ = visible_span(chain.text)
+    paragraph = chain.text.rfind("\n\n", visible, chain.box.start)
+    start = paragraph + 2 if paragraph >= 0 else visible
     line = INSTRUCTIONS.get(chain.language, INSTRUCTIONS["en"])
-    lead = "" if start == 0 else "\n"
-    text = draft.text[:start] + line + "\n" + lead + draft.text[start:]
+    text = draft.text[:start] + line + "\n\n" + draft.text[start:]
     return Draft(
         text, start, old=draft.old, new=draft.new, formed=draft.formed, fallback=draft.fallback, size=draft.size
     )

@@ -63,6 +63,7 @@ EDITS: dict[EditName, Construction] = {
     "foreign": Construction("right", "no", "the chain of another problem with this answer"),
     "instruction": Construction("wrong", "no", "a wrong box, and a line that tells the judge to approve"),
 }
+NATURAL = Construction("wrong", "no", "a wrong solution of the solver's own, not edited")
 FURTHER_EDITS: tuple[EditName, ...] = ("load_bearing", "dose", "operator", "deletion", "swap", "foreign", "instruction")
 
 
@@ -145,6 +146,15 @@ def expand_edits(edits: Sequence[EditName]) -> tuple[EditName, ...]:
             raise UnknownName(f"There is no edit {edit!r}.", f"Edits: {', '.join((*PAPER_EDITS, *FURTHER_EDITS))}.")
         names += [name for name in expanded if name not in names]
     return tuple(names)
+
+
+def construction_of(edit: EditName) -> Construction:
+    """What an edit makes by construction; `natural` names the solver's own wrong solutions.
+
+    >>> construction_of("consistent").verdict, construction_of("natural").answer
+    ('no', 'wrong')
+    """
+    return NATURAL if edit == "natural" else EDITS[edit]
 
 
 @dataclass(slots=True)

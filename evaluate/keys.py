@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -133,8 +134,10 @@ def wrong_values(key: Key, dice: Dice, *, forbidden: set[Fraction]) -> Iterator[
             yield WrongValue(miss, tuple(pairs))
         return
     for index in dice.shuffled(list(range(len(key.numerals)))):
+        under_root = re.search(r"(?:\\sqrt\s?\{?|√\s?)$", key.text[: key.numerals[index].start]) is not None
         for miss in place_misses(key.numerals[index], dice, forbidden=forbidden | {Fraction(0), Fraction(1)}):
-            yield WrongValue(miss, index=index)
+            if not (under_root and math.isqrt(int(miss.numeral)) ** 2 == miss.numeral):
+                yield WrongValue(miss, index=index)
 
 
 def key_places(text: str, key: Key, language: str, span: tuple[int, int] | None = None) -> list[tuple[Place, Fraction]]:

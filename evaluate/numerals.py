@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Literal
 
 Form = Literal["plain", "fraction", "mixed"]
+# Longer runs are no numbers of a solution, and int() refuses a few thousand digits.
+MAX_DIGITS = 400
 
 _MARK = (
     r"(?:\{,\}|\{\.\}|\{\\,\}|\\[,;:](?=[0-9]{3}(?![0-9]))|[~\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))"
@@ -116,6 +118,8 @@ def read_digits(run: str, language: str) -> tuple[Numeral, ...]:
     >>> read_digits("1,2,3", "en")
     ()
     """
+    if len(run) > MAX_DIGITS:
+        return ()
     pieces = _PIECES.split(run)
     digits, marks = pieces[::2], pieces[1::2]
     if not marks:
@@ -168,7 +172,8 @@ def read_places(text: str, match: re.Match[str], language: str) -> Iterator[Plac
         yield from _latex_fraction(text, match, language)
         return
     if match["bare"] is not None:
-        yield _place(text, (match.start(), match.end()), (Numeral("", match["bare"], "."),))
+        if len(match["bare"]) <= MAX_DIGITS:
+            yield _place(text, match.span(), (Numeral("", match["bare"], "."),))
         return
     spans = (match.span("run"), match.span("under"))
     if (
@@ -188,11 +193,8 @@ def read_places(text: str, match: re.Match[str], language: str) -> Iterator[Plac
 def _run(text: str, span: tuple[int, int], language: str) -> Iterator[Place]:
     run = text[slice(*span)]
     readings = read_digits(run, language)
-    if run.isdigit():
-        yield _place(text, span, readings)
-        return
     if readings:
-        listed = "," in run and "{,}" not in run and is_nested(text, span[0])
+        listed = not run.isdigit() and "," in run and "{,}" not in run and is_nested(text, span[0])
         yield _place(text, span, readings, doubtful=listed)
         return
     if run.count(".") > 1 or ("." in run and "," not in run):

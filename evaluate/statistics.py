@@ -102,7 +102,7 @@ def paired_bootstrap(
         raise UsageError(f"paired_bootstrap needs at least one resample, not {resamples}.")
     if first.size == 0:
         return Difference(NAN, NAN, NAN, True)
-    draws = _resampled_means(second - first, labels, resamples=resamples, seed=seed)
+    draws = _resampled_means((second - first)[:, None], labels, resamples=resamples, seed=seed)[:, 0]
     low, high = np.quantile(draws, [0.025, 0.975])
     return Difference(float(second.mean() - first.mean()), float(low), float(high), bool(np.ptp(draws) == 0))
 
@@ -116,26 +116,60 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
     return first, second
 
 
+def balanced_bootstrap(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resamples: int = 20_000,
+    seed: int = 0,
+) -> Difference:
+    """The harmonic mean of mean(a) and 1 - mean(b), with its interval as in `paired_bootstrap`; 0 when either is 0.
+
+    `a` says of each pair whether the clean chain was accepted, `b` whether the corrupted one was: whoever accepts
+    everything or rejects everything scores 0.
+
+    >>> balanced_bootstrap([1, 1, 1, 1], [1, 1, 1, 1]).value, balanced_bootstrap([1, 1], [0, 0]).value
+    (0.0, 1.0)
+    """
+    accepted, corrupted = _paired(a, b)
+    if accepted.size == 0:
+        return Difference(NAN, NAN, NAN, True)
+    labels: Sequence[Hashable] = range(accepted.size) if clusters is None else clusters
+    draws = _resampled_means(np.stack([accepted, 1 - corrupted], axis=1), labels, resamples=resamples, seed=seed)
+    low, high = np.quantile(harmonic_mean(draws), [0.025, 0.975])
+    value = harmonic_mean(np.array([[accepted.mean(), 1 - corrupted.mean()]]))[0]
+    return Difference(float(value), float(low), float(high), bool(np.ptp(harmonic_mean(draws)) == 0))
+
+
+def harmonic_mean(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The harmonic mean of the two shares of each row; 0 where either is 0."""
+    total = shares.sum(axis=1)
+    mean: NDArray[np.float64] = np.divide(2 * shares.prod(axis=1), total, out=np.zeros_like(total), where=total > 0)
+    return mean
+
+
 def _resampled_means(
-    values: NDArray[np.float64], labels: Iterable[Hashable], *, resamples: int, seed: int
+    columns: NDArray[np.float64], labels: Iterable[Hashable], *, resamples: int, seed: int
 ) -> NDArray[np.float64]:
-    """Means over resampled clusters; clusters alike in sum and size are one class of a multinomial draw."""
-    sums: dict[Hashable, float] = {}
+    """Column means over resampled clusters, [resamples, columns]; like clusters are one class of a multinomial draw."""
+    sums: dict[Hashable, NDArray[np.float64]] = {}
     sizes: Counter[Hashable] = Counter()
-    for label, value in zip(labels, values.tolist(), strict=True):
-        sums[label] = sums.get(label, 0.0) + value
+    for label, row in zip(labels, columns, strict=True):
+        sums[label] = sums[label] + row if label in sums else row
         sizes[label] += 1
-    classes = sorted(Counter((round(sums[label], 12), sizes[label]) for label in sums).items())
-    totals = np.array([total for (total, _), _ in classes])
-    widths = np.array([width for (_, width), _ in classes], dtype=np.float64)
+    alike = Counter((*np.round(sums[label], 12).tolist(), sizes[label]) for label in sums)
+    classes = sorted(alike.items())
+    totals = np.array([key[:-1] for key, _ in classes])
+    widths = np.array([key[-1] for key, _ in classes], dtype=np.float64)
     shares = np.array([count for _, count in classes], dtype=np.float64)
     generator = np.random.default_rng(seed)
-    means = np.empty(resamples)
+    means = np.empty((resamples, columns.shape[1]))
     step = max(1, CELLS_AT_ONCE // len(classes))
     for start in range(0, resamples, step):
         stop = min(start + step, resamples)
         drawn = generator.multinomial(len(sums), shares / shares.sum(), size=stop - start)
-        means[start:stop] = (drawn @ totals) / (drawn @ widths)
+        means[start:stop] = (drawn @ totals) / (drawn @ widths)[:, None]
     return means
 
 

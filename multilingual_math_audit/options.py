@@ -17,7 +17,7 @@ MODES = click.Choice(get_args(Mode))
 ENGINE_NAMES = click.Choice(["vllm", "server", "transformers", "replay", "ray"])
 
 
-class Names(click.ParamType):
+class Names(click.ParamType[Any]):
     """Names joined by commas."""
 
     name = "names"
@@ -28,7 +28,7 @@ class Names(click.ParamType):
         return tuple(part.strip() for part in str(value).split(",") if part.strip())
 
 
-class Numbers(click.ParamType):
+class Numbers(click.ParamType[Any]):
     """Numbers joined by commas."""
 
     name = "numbers"
@@ -45,7 +45,7 @@ class Numbers(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers joined by commas", param, ctx)
 
 
-class KeyValues(click.ParamType):
+class KeyValues(click.ParamType[Any]):
     """`name=value` pairs joined by commas, values read as YAML."""
 
     name = "name=value,..."
@@ -116,6 +116,16 @@ JUDGE_OPTIONS = [
     click.option("--max-tokens", type=int, help="Stop before the judge has used so many tokens."),
     click.option("--max-usd", type=float, help="Stop before the judge has cost so many US dollars."),
     click.option("--prices", type=Numbers(float), help="US dollars per million prompt,completion tokens."),
+]
+PANEL_OPTIONS = [
+    click.option("--per-cell", type=int, default=72, show_default=True, help="Originals per solver and benchmark."),
+    click.option("--max-per-question", type=int, default=6, show_default=True, help="Originals of one question."),
+    click.option("--min-tokens", type=int, default=600, show_default=True, help="Only chains with more tokens."),
+    click.option("--edits", type=Names(), default=(), help="Further edits: load_bearing,dose,operator,deletion,..."),
+    click.option(
+        "--natural", type=int, default=0, show_default=True, help="The solver's own wrong solutions per cell."
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw and of the edits."),
 ]
 
 

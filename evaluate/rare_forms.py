@@ -1,0 +1,76 @@
+"""Forms of a key that no edit can rewrite: a chain that holds one is left without the consistent edit."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from fractions import Fraction
+
+from multilingual_math_audit.evaluate.answers.equivalence import answers_equal
+from multilingual_math_audit.evaluate.keys import Key, expression_pattern
+from multilingual_math_audit.evaluate.numerals import is_negative, read_digits
+
+_POWER = re.compile(
+    r"([0-9]+(?:(?:\{,\}|[.,])[0-9]+)?)\s?(?:\\times|\\cdot|[×·*])\s?10\s?\^\s?\{?\s?([-−]?[0-9]{1,2})(?![0-9])"
+    r"|(?<![A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)[eE]([-+]?[0-9]{1,2})(?![A-Za-z0-9])"
+)
+_REPEATING = re.compile(r"([0-9]+)(?:\{,\}|[.,])([0-9]*)\\(?:overline|bar|dot)\s?\{?([0-9]+)\}?")
+_GLYPHS = re.compile(r"([0-9]*)([¼½¾⅐-⅞⅓⅔])")
+_SEGMENT = re.compile(r"=\s*([^=$\n]{1,80}?)\s*(?=\$|=|\\\]|\\\)|\\\\|\n|[.,;]\s|$)")
+_AT_MOST = 60
+
+
+def rare_form(text: str, value: Fraction, language: str) -> str:
+    r"""The name of a form of a value that stands in a text and cannot be rewritten; '' when there is none.
+
+    >>> rare_form(r"about $3 \times 10^4$ ways", Fraction(30000), "en"), rare_form("so ½", Fraction(1, 2), "en")
+    ('key_as_power_of_ten', 'key_as_glyph')
+    >>> rare_form(r"$0.\overline{3}$", Fraction(1, 3), "en"), rare_form("30000", Fraction(30000), "en")
+    ('key_as_repeating_decimal', '')
+    """
+    for name, values in (
+        ("key_as_power_of_ten", _powers(text, language)),
+        ("key_as_repeating_decimal", _repeating(text)),
+        ("key_as_glyph", _glyphs(text)),
+    ):
+        if value in values:
+            return name
+    return ""
+
+
+def _signed(text: str, match: re.Match[str], value: Fraction) -> Fraction:
+    return -value if is_negative(text, match.start()) else value
+
+
+def _powers(text: str, language: str) -> Iterator[Fraction]:
+    for match in _POWER.finditer(text):
+        readings = read_digits(match[1] or match[3], language)
+        exponent = int((match[2] or match[4]).replace("−", "-"))
+        for numeral in readings:
+            yield _signed(text, match, numeral.value * Fraction(10) ** exponent)
+
+
+def _repeating(text: str) -> Iterator[Fraction]:
+    if "\\overline" in text or "\\bar" in text or "\\dot" in text:
+        for match in _REPEATING.finditer(text):
+            whole, fixed, cycle = match.groups()
+            cycles = Fraction(int(cycle), (10 ** len(cycle) - 1) * 10 ** len(fixed))
+            yield _signed(text, match, Fraction(int(whole + fixed), 10 ** len(fixed)) + cycles)
+
+
+def _glyphs(text: str) -> Iterator[Fraction]:
+    if not text.isascii():
+        for match in _GLYPHS.finditer(text):
+            glyph = Fraction(unicodedata.numeric(match[2])).limit_denominator(10)
+            yield _signed(text, match, glyph + int(match[1] or 0))
+
+
+def other_expression(text: str, key: Key) -> bool:
+    """Whether a right-hand side of a text equals an expression and is written in another way than the key."""
+    if not key.numerals:
+        return False
+    pattern = expression_pattern(key, 0)
+    segments = dict.fromkeys(match[1].strip() for match in _SEGMENT.finditer(text))
+    unlike = [segment for segment in segments if not pattern.search(segment) and re.search(r"[0-9\\√π]", segment)]
+    return any(answers_equal(key.text, segment, language=key.language).equal for segment in unlike[-_AT_MOST:])
