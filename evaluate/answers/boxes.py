@@ -35,6 +35,11 @@ def all_boxes(text: str) -> list[Box]:
     return list(_boxes(text, 0))
 
 
+def boxes_from(text: str, start: int) -> list[Box]:
+    """The boxes that start at `start` or later."""
+    return list(_boxes(text, start))
+
+
 def last_box(text: str) -> Box | None:
     r"""The last complete outermost box, or None.
 

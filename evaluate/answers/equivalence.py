@@ -1,10 +1,30 @@
-"""Whether two answers are the same mathematics."""
+"""Whether two answers are the same mathematics, whatever form they are written in."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from multilingual_math_audit.evaluate.answers.comparison import Rules, forms_equal
+from multilingual_math_audit.evaluate.answers.forms import Form, read, strip
+from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
+from multilingual_math_audit.evaluate.answers.numbers import (
+    CONTINENTAL_LISTING,
+    ENGLISH,
+    POINT_OR_COMMA,
+    Notation,
+    is_ambiguous,
+    notations,
+)
+from multilingual_math_audit.evaluate.answers.scalars import Verdict
+from multilingual_math_audit.evaluate.answers.tokens import MAX_CHARS, TooLarge
+from multilingual_math_audit.evaluate.answers.trees import Unreadable
 from multilingual_math_audit.records import Doubt
+
+_PLAIN_INTEGER = re.compile(r"[+-]?\d{1,4000}")
+_DISPLAY = re.compile(
+    r"\\left(?![a-z])|\\right(?![a-z])|\\displaystyle|\\[,;:! ]|\s+|\$|\\\(|\\\)|~|\\(?:text|mathrm|mbox|textbf|mathbf)(?=\{)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +39,98 @@ class Comparison:
 def answers_equal(
     key: str, answer: str, *, language: str = "any", answer_kind: str | None = None, ordered: bool | None = None
 ) -> Comparison:
-    """Whether an answer says the same as the key.
+    r"""Whether an answer says the same as the key.
 
-    >>> answers_equal("42", "42").equal
-    True
+    `language` decides what a comma and a dot between digits mean; `ordered` says whether the order of a list matters
+    (None: of tuples it does, of sets and bare lists it does not).
+
+    >>> answers_equal("1/2", r"\frac{2}{4}").equal, answers_equal("3,14", "3.14", language="tr").equal
+    (True, True)
+    >>> answers_equal("[-2,7]", r"-2 \le x \le 7").method
+    'set'
     """
-    return Comparison(key.strip() == answer.strip(), "string")
+    key, answer = key.strip(), answer.strip()
+    if _PLAIN_INTEGER.fullmatch(key) and _PLAIN_INTEGER.fullmatch(answer):
+        return Comparison(int(key) == int(answer), "integer")
+    if key == answer and key:
+        return Comparison(True, "string")
+    if len(key) > MAX_CHARS or len(answer) > MAX_CHARS:
+        return _compare_long(key, answer)
+    try:
+        return _compare(fold(key), fold(answer), language, Rules(answer_kind, ordered))
+    except RecursionError:
+        return Comparison(False, "limit", "high")
+
+
+def _compare_long(key: str, answer: str) -> Comparison:
+    """Two integers of any length; nothing else that long is compared."""
+    if key.isascii() and answer.isascii() and key.isdigit() and answer.isdigit():
+        return Comparison(key.lstrip("0") == answer.lstrip("0"), "integer")
+    return Comparison(False, "limit", "high")
+
+
+def _compare(key: str, answer: str, language: str, rules: Rules) -> Comparison:
+    if not answer:
+        return Comparison(False, "string")
+    if shown(key) == shown(answer):
+        return Comparison(True, "string")
+    first: Comparison | None = None
+    for notation in _readings(key, answer, language):
+        verdict = _compare_in(key, answer, notation, rules)
+        if verdict.equal:
+            return verdict
+        first = first or verdict
+    first = first or Comparison(False, "text")
+    if first.doubt == "none" and is_ambiguous(answer):
+        others = (n for n in (ENGLISH, POINT_OR_COMMA, CONTINENTAL_LISTING))
+        if any(_compare_in(key, answer, notation, rules).equal for notation in others):
+            return Comparison(False, first.method, "high")
+    return first
+
+
+def _readings(key: str, answer: str, language: str) -> list[Notation]:
+    """The notations both are read in; a second one only where it cannot turn one clear number into another."""
+    first, *others = notations(language)
+    if not (is_ambiguous(key) or is_ambiguous(answer)):
+        return [first]
+    if language in ("tr", "pt"):
+        listed = re.search(r"[(\[{\]]", re.sub(r"\{,\}|\\[a-z]+\{", "", key)) and ";" not in key
+        return [first, *others] if listed else [first]
+    return [first, *(n for n in others if n is not POINT_OR_COMMA or not is_ambiguous(key))]
+
+
+def _compare_in(key: str, answer: str, notation: Notation, rules: Rules) -> Comparison:
+    try:
+        left = _read(key, notation)
+        right = _read(answer, notation)
+    except TooLarge:
+        return Comparison(False, "limit", "high")
+    if left is None or right is None:
+        return Comparison(_same_words(key, answer), "text")
+    try:
+        verdict = forms_equal(left, right, rules)
+    except Unreadable:
+        verdict = Verdict(False, "unreadable", "low")
+    except TooLarge:
+        return Comparison(False, "limit", "high")
+    return Comparison(verdict.equal, verdict.method, verdict.doubt)
+
+
+def _read(text: str, notation: Notation) -> Form | None:
+    try:
+        return read(text, notation)
+    except Unreadable:
+        return None
+
+
+def shown(text: str) -> str:
+    """The text without what cannot be seen or does not matter: spaces, sizes, dollars, text wrappers."""
+    text = _DISPLAY.sub("", strip(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    return text.replace("{", "").replace("}", "") if "{" in text and text.count("{") == 1 and text[0] == "{" else text
+
+
+def _same_words(key: str, answer: str) -> bool:
+    left, right = (" ".join(re.findall(r"\w+", fold_case(re.sub(r"\\[a-z]+", " ", text)))) for text in (key, answer))
+    wordy = len(re.findall(r"[^\W\d_]{3,}", left)) > 0
+    marks = [re.findall(r"\d+|[^\w\s{}.,$\\]|\\[a-z]+", _DISPLAY.sub("", text)) for text in (key, answer)]
+    return wordy and left == right and marks[0] == marks[1]

@@ -54,7 +54,7 @@ _RELATION_COMMANDS = {
     "coloneqq": "=", "doteq": "~", "propto": "propto", "subset": "subset", "subseteq": "subseteq",
 }  # fmt: skip
 _DELIMITERS = {
-    "{": ("open", "{"), "}": ("close", "}"), "lbrace": ("open", "{"), "rbrace": ("close", "}"),
+    "{": ("open", "{"), "}": ("close", "{"), "lbrace": ("open", "{"), "rbrace": ("close", "{"),
     "langle": ("open", "<"), "rangle": ("close", ">"), "lfloor": ("open", "floor"), "rfloor": ("close", "floor"),
     "lceil": ("open", "ceil"), "rceil": ("close", "ceil"), "lbrack": ("open", "["), "rbrack": ("close", "]"),
     "lvert": ("op", "|"), "rvert": ("op", "|"), "vert": ("op", "|"), "mid": ("op", "|"), "|": ("op", "|"),

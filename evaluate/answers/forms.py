@@ -1,0 +1,419 @@
+"""What kind of thing an answer is: a value, a list, a tuple, an interval, a relation, a matrix, a word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from multilingual_math_audit.evaluate.answers import words
+from multilingual_math_audit.evaluate.answers.brackets import partners, with_roles
+from multilingual_math_audit.evaluate.answers.glyphs import fold_case
+from multilingual_math_audit.evaluate.answers.numbers import Notation
+from multilingual_math_audit.evaluate.answers.parser import parse
+from multilingual_math_audit.evaluate.answers.tokens import Token, tokenize
+from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unreadable, number, quotient
+
+FormKind = Literal[
+    "scalar", "list", "set", "group", "union", "relation", "matrix", "ratio", "text", "empty", "reals", "choice", "builder"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One answer as read.
+
+    `text` holds what the kind needs beyond its items: the brackets of a group, the signs of a relation or a union,
+    the connective of a list, the words of a text, the letter of a choice.
+    """
+
+    kind: FormKind
+    items: tuple[Form, ...] = ()
+    node: Node | None = None
+    text: str = ""
+    unit: str | None = None
+    tokens: tuple[Token, ...] = ()
+
+
+EMPTY = Form("empty")
+REALS = Form("reals")
+
+_WRAPPING = re.compile(r"^(?:\*\*|__|`+|\"|<[a-z]+>)+|(?:\*\*|__|`+|\"|</[a-z]+>)+$")
+_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
+_CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
+_CHOICE_ALONE = re.compile(r"^[(\[]?\s*([A-H])\s*[)\].:]*$")
+
+
+def read(text: str, notation: Notation) -> Form:
+    r"""The form of a folded answer; raises Unreadable or TooLarge when there is no telling.
+
+    >>> from multilingual_math_audit.evaluate.answers.numbers import ENGLISH
+    >>> read(r"x \in [1, 2)", ENGLISH).kind, read("3 and 5", ENGLISH).kind, read("12 cm", ENGLISH).unit
+    ('relation', 'list', 'cm')
+    """
+    text = strip(text)
+    plain = _TEXT_COMMAND.sub(r" \1 ", text).replace("$", " ")
+    if (form := _fixed(plain)) is not None:
+        return form
+    if (form := _choice(plain, notation)) is not None:
+        return form
+    tokens = with_roles(_without_stray_ends(tokenize(words.without_suffixes(text), notation)))
+    return Reader(tokens, partners(tokens)).answer(0, len(tokens))
+
+
+def strip(text: str) -> str:
+    """The text without markdown, quotes and closing punctuation around it."""
+    previous = None
+    while text != previous:
+        previous = text
+        text = _WRAPPING.sub("", text.strip()).strip().rstrip(".;,: ").removesuffix("\\").strip("$ \n\t")
+    return text
+
+
+def _fixed(plain: str) -> Form | None:
+    phrase = " ".join(fold_case(plain).replace("\\", " ").strip(" .!").split())
+    if phrase in words.EMPTY:
+        return EMPTY
+    if phrase in words.REALS:
+        return REALS
+    if phrase in words.INFINITE:
+        return Form("scalar", node=INFINITY)
+    if phrase in words.NUMBER_WORDS:
+        return Form("scalar", node=number(words.NUMBER_WORDS[phrase]))
+    if phrase in words.FIXED:
+        return Form("text", text=words.FIXED[phrase])
+    return None
+
+
+def _choice(plain: str, notation: Notation) -> Form | None:
+    plain = strip(words.without_suffixes(" ".join(plain.split())))
+    parts = plain.split()
+    inner = [part for part in parts if fold_case(part.strip(":.,*")) not in words.CHOICE_WORDS]
+    if len(inner) == 1 and len(parts) > 1 and (match := re.fullmatch(r"\(?([A-Ha-h])\)?[.:]?", inner[0])):
+        return Form("choice", text=match[1].upper())
+    if match := _CHOICE.match(" ".join(inner)):
+        rest = (match[2] or "").strip()
+        if not rest and not plain.endswith((")", ".", ":")):
+            return None
+        items: tuple[Form, ...] = ()
+        if rest:
+            try:
+                items = (read(rest, notation),)
+            except Unreadable:
+                items = (Form("text", text=fold_case(rest)),)
+        elif not match[1].isupper():
+            return None
+        return Form("choice", items, text=match[1].upper())
+    return None
+
+
+def _without_stray_ends(tokens: list[Token]) -> list[Token]:
+    while tokens and tokens[-1].kind == "close" and tokens[-1].text.startswith("env:"):
+        opened = sum(token.kind == "open" and token.text == tokens[-1].text for token in tokens)
+        if opened >= sum(token.kind == "close" and token.text == tokens[-1].text for token in tokens):
+            break
+        tokens = tokens[:-1]
+    return tokens
+
+
+class Reader:
+    """Splits tokens at the top level into lists, relations, brackets and values."""
+
+    def __init__(self, tokens: list[Token], partner: list[int]) -> None:
+        self.tokens, self.partner = tokens, partner
+
+    def top(self, start: int, end: int) -> list[int]:
+        """The positions in the span that no bracket encloses."""
+        positions = []
+        position = start
+        while position < end:
+            positions.append(position)
+            position = self.partner[position] + 1 if self.tokens[position].kind == "open" else position + 1
+        return positions
+
+    def answer(self, start: int, end: int, depth: int = 0) -> Form:
+        """A list of items, or the one item there is."""
+        if depth > 40:
+            raise Unreadable("brackets within brackets")
+        start, end = self.unwrapped(self.after_label(start, end), end)
+        pieces, sign = self.pieces(start, end)
+        if not pieces:
+            raise Unreadable("nothing to read")
+        if len(pieces) == 1:
+            return self.item(*pieces[0], depth)
+        return Form("list", tuple(self.item(*piece, depth) for piece in pieces), text=sign)
+
+    def unwrapped(self, start: int, end: int) -> tuple[int, int]:
+        """The span inside redundant braces, and inside all but the last of redundant parentheses."""
+        while start < end - 1 and self.tokens[start].text in ("group", "(") and self.partner[start] == end - 1:
+            inside = self.tokens[start + 1]
+            if self.tokens[start].text == "(" and not (inside.text == "(" and self.partner[start + 1] == end - 2):
+                break
+            start, end = start + 1, end - 1
+        return start, end
+
+    def after_label(self, start: int, end: int) -> int:
+        """Where the answer starts after words such as `Answer:`."""
+        position = start
+        while position < end and self.tokens[position].kind in ("word", "sym", "op") and position - start < 8:
+            token = self.tokens[position]
+            if token.kind == "op" and token.text == ":" and position > start and self.tokens[position - 1].kind == "word":
+                return position + 1
+            if token.kind == "op":
+                break
+            position += 1
+        for stop in range(position, start, -1):
+            if fold_case(" ".join(token.text for token in self.tokens[start:stop])) in words.LABELS and stop < end:
+                return stop + (self.tokens[stop].text in ":=" and self.tokens[stop].kind in ("op", "rel"))
+        return start
+
+    def pieces(self, start: int, end: int) -> tuple[list[tuple[int, int]], str]:
+        """The spans between top-level separators, and the connective that joins them."""
+        positions = self.top(start, end)
+        kinds = {p: kind for p in positions if (kind := self.separator(p, start, end))}
+        if ";" in kinds.values() and "," in kinds.values():
+            kinds = {p: kind for p, kind in kinds.items() if kind != ","}
+        sign = next((kind for kind in ("or", "and") if kind in kinds.values()), ",")
+        spans, begin = [], start
+        for position in [*sorted(kinds), end]:
+            if position > begin:
+                spans.append((begin, position))
+            begin = position + 1
+        return spans, sign
+
+    def separator(self, position: int, start: int, end: int) -> str:
+        token = self.tokens[position]
+        if token.kind == "sep":
+            return ";" if token.text == ";" else "," if token.text != "&" else ""
+        if token.kind == "op" and token.text in "∧∨":
+            return "and" if token.text == "∧" else "or"
+        if token.kind == "word" and start < position < end - 1:
+            word = fold_case(token.text)
+            if word == "ya" and fold_case(self.tokens[position + 1].text) == "da":
+                return ""
+            if word == "da" and fold_case(self.tokens[position - 1].text) == "ya":
+                return "or"
+            if word in words.AND or word == words.PORTUGUESE_AND:
+                return "and"
+            return "or" if word in words.OR else ""
+        # A lone spaced `e` between two whole values is the Portuguese "and".
+        if token.kind == "sym" and token.text == "e" and token.spaced and start < position < end - 1:
+            after, before = self.tokens[position + 1], self.tokens[position - 1]
+            whole = before.kind in ("num", "close", "word") and (after.kind in ("num", "open") or after.text in "-\\sqrtfrac")
+            if after.spaced and (whole or any(t.kind == "rel" for t in self.tokens[position:end])):
+                return "and"
+        return ""
+
+    def item(self, start: int, end: int, depth: int) -> Form:
+        """A relation, or a value."""
+        start, end = self.trimmed(start, end)
+        signs = [p for p in self.top(start, end) if self.tokens[p].kind == "rel"]
+        if not signs:
+            return self.value(start, end, depth)
+        bounds = [start - 1, *signs, end]
+        sides = []
+        for left, right in zip(bounds, bounds[1:], strict=False):
+            if right <= left + 1:
+                raise Unreadable("a relation without a side")
+            sides.append(self.side(left + 1, right, depth))
+        return Form("relation", tuple(sides), text=" ".join(self.tokens[p].text for p in signs))
+
+    def side(self, start: int, end: int, depth: int) -> Form:
+        """One side of a relation; a side that is only a name in words keeps its words."""
+        try:
+            form = self.value(start, end, depth)
+        except Unreadable:
+            form = Form("text", text=fold_case(" ".join(token.text for token in self.tokens[start:end])))
+        return replace(form, tokens=tuple(self.tokens[start:end]))
+
+    def trimmed(self, start: int, end: int) -> tuple[int, int]:
+        while start < end and (self.tokens[end - 1].text in (".", ":") or (
+            self.tokens[end - 1].kind == "word" and fold_case(self.tokens[end - 1].text) == "ya")):  # fmt: skip
+            end -= 1
+        return self.after_label(start, end), end
+
+    def value(self, start: int, end: int, depth: int) -> Form:
+        """A set operation, a bracket, a ratio, a text, or a number with its unit."""
+        if start >= end:
+            raise Unreadable("nothing to read")
+        if (form := self.operation(start, end, depth)) is not None:
+            return form
+        token = self.tokens[start]
+        if token.kind == "open" and self.partner[start] == end - 1:
+            if (form := self.bracket(start, end, depth)) is not None:
+                return form
+        if (form := self.named_set(start, end)) is not None:
+            return form
+        colons = [p for p in self.top(start, end) if self.tokens[p].text == ":" and self.tokens[p].kind == "op"]
+        if colons and not any(token.kind == "word" for token in self.tokens[start:colons[-1]]):
+            bounds = [start - 1, *colons, end]
+            return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in zip(bounds, bounds[1:], strict=False)))
+        return self.scalar(start, end)
+
+    def operation(self, start: int, end: int, depth: int) -> Form | None:
+        """A union, an intersection or a difference of sets, from left to right."""
+        names = {"cup": "cup", "bigcup": "cup", "cap": "cap", "setminus": "minus", "backslash": "minus", "smallsetminus": "minus"}
+        signs = []
+        for p in self.top(start, end):
+            token = self.tokens[p]
+            if token.kind == "cmd" and token.text in names:
+                signs.append((p, names[token.text]))
+            elif token.text in ("-", "\\", "U", "u") and start < p < end - 1 and self.is_set_at(p + 1) and (
+                self.tokens[p - 1].kind == "close"):  # fmt: skip
+                signs.append((p, "cup" if token.text in "Uu" else "minus"))
+        if not signs:
+            return None
+        bounds = [start - 1, *(p for p, _ in signs), end]
+        items = tuple(self.value(a + 1, b, depth + 1) for a, b in zip(bounds, bounds[1:], strict=False))
+        return Form("union", items, text=" ".join(name for _, name in signs))
+
+    def is_set_at(self, position: int) -> bool:
+        token = self.tokens[position]
+        if token.kind != "open":
+            return False
+        inner = self.tokens[position + 1 : self.partner[position]]
+        return token.text in ("{", "]") or (token.text in "([" and any(t.kind == "sep" for t in inner))
+
+    def bracket(self, start: int, end: int, depth: int) -> Form | None:
+        token, close = self.tokens[start], self.tokens[end - 1]
+        if token.text.startswith("env:"):
+            return self.environment(start, end, depth)
+        if token.text in ("floor", "ceil"):
+            return None
+        spans, _ = self.pieces(start + 1, end - 1)
+        if token.text == "{" or (token.text == "group" and len(spans) > 1):
+            return self.braces(start, end, depth, spans)
+        if token.text == "group" or (len(spans) == 1 and (token.text, close.text) in (("(", ")"), ("[", "]"))):
+            inner = self.answer(start + 1, end - 1, depth + 1)
+            return inner if token.text == "group" or inner.kind != "list" else Form("group", inner.items, text="()")
+        if len(spans) < 2:
+            raise Unreadable("an interval with one end")
+        items = tuple(self.item(*span, depth + 1) for span in spans)
+        return Form("group", items, text="()" if token.text == "<" else _outline(token.text, close.text))
+
+    def braces(self, start: int, end: int, depth: int, spans: list[tuple[int, int]]) -> Form:
+        bars = [p for p in self.top(start + 1, end - 1) if self.tokens[p].text in ("|", ":") and self.tokens[p].kind == "op"]
+        if len(bars) == 1 and any(self.tokens[p].kind == "rel" for p in range(bars[0], end)):
+            return Form("builder", (self.answer(start + 1, bars[0], depth + 1), self.answer(bars[0] + 1, end - 1, depth + 1)))
+        if not spans:
+            return EMPTY
+        return Form("set", tuple(self.item(*span, depth + 1) for span in spans))
+
+    def environment(self, start: int, end: int, depth: int) -> Form:
+        name = self.tokens[start].text.removeprefix("env:")
+        rows: list[list[tuple[int, int]]] = [[]]
+        begin = start + 1
+        for p in [*self.top(start + 1, end - 1), end - 1]:
+            token = self.tokens[p]
+            if p == end - 1 or (token.kind == "sep" and token.text in ("&", "\\")):
+                if p > begin:
+                    rows[-1].append((begin, p))
+                if token.text == "\\" and token.kind == "sep":
+                    rows.append([])
+                begin = p + 1
+        rows = [row for row in rows if row]
+        if name in ("cases", "aligned", "align", "gathered", "split", "equation", "gather", "aligned"):
+            return Form("list", tuple(self.item(row[0][0], row[-1][1], depth + 1) for row in rows), text="and")
+        if len({len(row) for row in rows}) != 1:
+            raise Unreadable("a matrix with uneven rows")
+        lines = tuple(Form("list", tuple(self.item(*cell, depth + 1) for cell in row)) for row in rows)
+        return Form("matrix", lines, text="det" if name == "vmatrix" else "")
+
+    def named_set(self, start: int, end: int) -> Form | None:
+        """`\\mathbb{R}`, `\\emptyset` and their kin."""
+        token = self.tokens[start]
+        if token.kind == "cmd" and token.text in ("emptyset", "varnothing") and end == start + 1:
+            return EMPTY
+        if token.kind != "cmd" or token.text != "mathbb":
+            return None
+        letters = [t.text for t in self.tokens[start + 1 : end] if t.text != "group"]
+        zero = Form("scalar", node=number(0))
+        infinite = Form("scalar", node=INFINITY)
+        if letters == ["R"]:
+            return REALS
+        if letters in (["R", "^", "+"], ["R", "_", "+"]):
+            return Form("group", (zero, infinite), text="()")
+        if letters in (["R", "^", "-"], ["R", "_", "-"]):
+            return Form("group", (Form("scalar", node=Node("mul", (number(-1), INFINITY))), zero), text="()")
+        if letters in (["R", "^", "*"], ["R", "^", "\\ast"]):
+            return Form("union", (REALS, Form("set", (zero,))), text="minus")
+        return Form("text", text="mathbb " + " ".join(letters))
+
+    def scalar(self, start: int, end: int) -> Form:
+        """A value with its unit, or a text."""
+        tokens = self.tokens
+        if all(token.kind == "word" for token in tokens[start:end]):
+            return _text([token.text for token in tokens[start:end]])
+        unit: str | None = None
+        prefix: list[str] = []
+        while start < end and tokens[start].kind == "word":
+            prefix.append(fold_case(tokens[start].text))
+            start += 1
+        stop = self.unit_start(start, end)
+        phrase = " ".join(token.text for token in tokens[stop:end] if token.text not in ("group", "(", ")", ".", "*"))
+        for word in [*prefix, *fold_case(phrase).split()]:
+            if word in words.QUALIFIERS:
+                raise Unreadable(f"{word!r} changes the value")
+        node = parse(tokens, self.partner, start, stop)
+        if any(word not in words.ROUNDED and word not in words.PERCENT and not words.unit_of(word) for word in prefix):
+            raise Unreadable("words before the value")
+        folded = fold_case(phrase).replace(" / ", "/").replace(" ^ ", "^")
+        if folded.replace(" ", "") in words.PERCENT or words.PERCENT & set(prefix) or folded in ("por cento", "per cent"):
+            return Form("scalar", node=Node("pct", (node,)))
+        if folded in words.MULTIPLIERS:
+            return Form("scalar", node=Node("mul", (node, number(10 ** words.MULTIPLIERS[folded]))))
+        unit = words.unit_of(folded) or next((words.unit_of(word) for word in prefix if words.unit_of(word)), None)
+        return _with_degree(node, unit)
+
+    def unit_start(self, start: int, end: int) -> int:
+        """Where the words after the value start; `end` when there are none."""
+        for p in range(start + 1, end):
+            token = self.tokens[p]
+            remark = token.text == "(" and token.kind == "open" and self.partner[p] == end - 1 and all(
+                t.kind in ("word",) for t in self.tokens[p + 1 : end - 1])  # fmt: skip
+            minutes = token.kind == "fn" and token.text == "min" and p == end - 1
+            if (token.kind == "word" or remark or minutes) and all(self.is_unit_token(q, p) for q in range(p, end)):
+                return p
+        return end
+
+    def is_unit_token(self, position: int, first: int) -> bool:
+        token, before = self.tokens[position], self.tokens[position - 1]
+        if token.kind == "word" or token.text in ("group", "(", ")", ".", "/", "^", "-", "*", "min"):
+            return True
+        if token.kind == "sym":
+            return before.text == "/" and position > first
+        return token.kind == "num" and token.text in ("2", "3") and (before.text in ("^", "group") or not token.spaced)
+
+
+def _outline(opened: str, closed: str) -> str:
+    """The ends of an interval as `[` or `(` and `]` or `)`."""
+    return ("(" if opened in "(]" else "[") + (")" if closed in ")[" else "]")
+
+
+def _text(parts: list[str]) -> Form:
+    phrase = fold_case(" ".join(parts))
+    if len(parts) == 1 and phrase in words.FIXED:
+        return Form("text", text=words.FIXED[phrase])
+    if phrase in words.EMPTY:
+        return EMPTY
+    if len(parts) == 1 and len(parts[0]) == 1:
+        return Form("scalar", node=Node("const" if phrase in "ei" else "sym", name=parts[0]))
+    return Form("text", text=phrase)
+
+
+def _with_degree(node: Node, unit: str | None) -> Form:
+    if node.op == "deg":
+        return Form("scalar", node=node.args[0], unit="deg")
+    if node.op == "mul" and node.args[0].value == -1 and len(node.args) == 2 and node.args[1].op == "deg":
+        return Form("scalar", node=Node("mul", (node.args[0], node.args[1].args[0])), unit="deg")
+    if node.op == "mul" and len(node.args) == 2 and node.args[0].op == "deg" and node.args[1].name in ("C", "F"):
+        return Form("scalar", node=node.args[0].args[0], unit="deg" + node.args[1].name)
+    return Form("scalar", node=node, unit=unit)
+
+
+def ratio_value(form: Form) -> Node:
+    """The quotient of a ratio of two values."""
+    first, second = form.items[0].node, form.items[1].node
+    if first is None or second is None:
+        raise Unreadable("a ratio of no numbers")
+    return quotient(first, second)

@@ -1,0 +1,173 @@
+"""The first value in a stretch of prose: a formula, a number, a list of them, a letter, with its unit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from multilingual_math_audit.evaluate.answers import words
+from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in prose: the string to compare, where it ends, the words before it, and whether it was a formula."""
+
+    text: str
+    start: int
+    end: int
+    lead: str
+    formula: bool
+
+
+_DELIMITED = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
+# A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
+_START = re.compile(
+    rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^()\[\]]{{0,80}}[)\]}}\[])"
+    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥≠∈+*/^]|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H])(?![\w'’])|\|"
+)
+_ATOM = re.compile(
+    r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"
+    r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|[α-ωΔ]"
+    r"|[-+−–±×·÷*/^_=<>≤≥≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
+)
+_JOIN = re.compile(r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)")
+_WORD = re.compile(r"\s*(%|\\%|[€₺£$]|[^\W\d_]+(?:[./²³^][^\W_]+|[²³])*)")
+_SUFFIX = re.compile(r"['’]\s?[a-zçğıöşü]{1,8}(?!\w)", re.IGNORECASE)
+_STOP = re.compile(r"[.!?;\n]")
+
+
+def first_value(text: str, start: int, end: int) -> Value | None:
+    r"""The first value of `text[start:end]`, taken as far as it goes.
+
+    >>> first_value("is 5x+3 here", 2, 12).text, first_value("are 9 and 10.", 3, 13).text
+    ('5x+3', '9 and 10')
+    >>> first_value("is 72, in total", 2, 15).text
+    '72'
+    """
+    position = start
+    while match := _START.search(text, position, end):
+        found = _value_at(text, match.start(), end)
+        if found is not None:
+            stop, formula = found
+            lead = text[start : match.start()]
+            stop, shown = _with_unit(text, match.start(), stop, end)
+            return Value(shown, match.start(), stop, lead, formula)
+        position = match.end()
+    return None
+
+
+def _value_at(text: str, start: int, end: int) -> tuple[int, bool] | None:
+    """Where the value that starts here ends, and whether it is a delimited formula."""
+    one = _single(text, start, end)
+    if one is None:
+        return None
+    stop, formula = one
+    while join := _JOIN.match(text, stop, end):
+        following = _single(text, join.end(), end)
+        if following is None:
+            break
+        stop = following[0]
+    return stop, formula
+
+
+def _single(text: str, start: int, end: int) -> tuple[int, bool] | None:
+    if (match := _DELIMITED.match(text, start)) and match.end() <= end:
+        inner = next(group for group in match.groups() if group is not None)
+        if not re.search(r"[^\W\d_]{3,}\s+[^\W\d_]{3,}", re.sub(r"\\[A-Za-z]+\s?(?:\{[^{}]*\})?", "", inner)):
+            return match.end(), True
+    if match := re.compile(_CURRENCY).match(text, start):
+        start = match.end()
+    stop = _run(text, start, end)
+    return (stop, False) if stop > start else None
+
+
+def _run(text: str, start: int, end: int) -> int:
+    """Where a formula in plain text ends: before prose, and before the punctuation that closes it."""
+    position = last = start
+    depth = 0
+    while position < end:
+        gap = position
+        while gap < end and text[gap] in " \t\u00a0":
+            gap += 1
+        match = _ATOM.match(text, gap, end)
+        if match is None:
+            if depth and text[gap : gap + 1] in (",", ";", ":", ".") and gap < end:
+                position = gap + 1
+                continue
+            if text[gap : gap + 1] == ":" and re.match(r":\s?\d", text[gap : gap + 3]) and text[gap - 1].isdigit():
+                position = gap + 1
+                continue
+            break
+        atom = match[0]
+        if gap > position and not depth and _is_prose(text, gap, end, last):
+            break
+        if atom in "'’" and _SUFFIX.match(text, gap):
+            break
+        if atom in "([{" or atom == "\\{":
+            depth += 1
+        elif atom in ")]}" or atom == "\\}":
+            if depth == 0 and atom in ")}":
+                break
+            depth = max(0, depth - 1)
+        position = last = match.end()
+    return _without_tail(text, start, last)
+
+
+def _is_prose(text: str, position: int, end: int, last: int) -> bool:
+    """Whether the atom after a space belongs to the sentence rather than to the formula."""
+    if text[position] == "(":
+        # `10 (on)` and `42 (see above)`: a remark in words.
+        return re.match(r"\([^()\d=]*[^\W\d_]{2,}[^()]*\)", text[position:end]) is not None and text[last - 1] not in "+-*/^=<>"
+    if text[position].isalpha():
+        before = text[last - 1]
+        if before in "+-−*/^=<>≤≥×·(∈":
+            return False
+        return re.match(r"[A-Za-z]\s?[-+*/^=<>≤≥]", text[position : position + 3]) is None or before.isalpha()
+    if text[position].isdigit():
+        # Groups of thousands and mixed numbers go on; another number does not.
+        run = re.match(r"\d{3}(?!\d)|\d+/\d", text[position:end])
+        return run is None and text[last - 1] not in "+-−*/^=<>≤≥×·÷(√±∈}" and not text[:last].endswith(("cdot", "times", "le", "ge", "leq", "geq", "neq", "pm", "ne"))
+    return False
+
+
+def _without_tail(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1] in " =<>+-−*/^_|'’(":
+        end -= 1
+    return end
+
+
+def _with_unit(text: str, start: int, stop: int, end: int) -> tuple[int, str]:
+    """The value with the unit, percent sign or qualifying word that follows it."""
+    shown = text[start:stop]
+    if match := _SUFFIX.match(text, stop):
+        return match.end(), shown
+    position = stop
+    taken: list[str] = []
+    boundary = _STOP.search(text, stop, end)
+    limit = boundary.start() if boundary else end
+    while len(taken) < 4 and (match := _WORD.match(text, position, end)):
+        if match.start(1) > limit:
+            break
+        taken.append(match[1])
+        position = match.end()
+    folded = [fold_case(word) for word in taken]
+    for index, word in enumerate(folded):
+        if word in words.QUALIFIERS and word not in ("and",):
+            return position, shown + " " + " ".join(taken[: index + 1])
+    for count in range(len(taken), 0, -1):
+        phrase = " ".join(folded[:count])
+        known = words.unit_of(fold(phrase)) or phrase.replace(" ", "") in words.PERCENT or phrase in ("%", "\\%", "por cento", "per cent")
+        if known or phrase in words.MULTIPLIERS or (count == 1 and phrase in words.CHOICE_WORDS):
+            return _end_of(text, stop, count), shown + " " + " ".join(taken[:count])
+    return stop, shown
+
+
+def _end_of(text: str, stop: int, count: int) -> int:
+    for _ in range(count):
+        match = _WORD.match(text, stop)
+        if match is None:
+            break
+        stop = match.end()
+    return stop
