@@ -69,7 +69,7 @@ class JudgePlan:
 
 @dataclass(slots=True)
 class Agenda:
-    """What there is to judge and what is known: places of solutions, their verdicts so far, and where texts are read."""
+    """What there is to judge and what is known: places of solutions, verdicts so far, and where texts are read."""
 
     places: Sequence[Place]
     problems: Mapping[str, Problem]
@@ -134,7 +134,7 @@ def judge(
     budget: Budget | None = None,
     on_failure: Callable[[Sample], None] | None = None,
 ) -> Iterator[Judgment]:
-    """Judgments in the order they finish, until no more can change a decision, the budget is met, or only failures are left.
+    """Judgments in the order they finish, until no more can matter, the budget is met or only failures are left.
 
     Each judgment is a request of its own with its own seed, drawn from its id. Raises what the engine raises.
     """

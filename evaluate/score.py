@@ -244,7 +244,7 @@ class _Cell:
         pending = sum(q.correct if j is None else j.pending for q, j in zip(self.questions, judged, strict=True))
         approved = [0 if j is None else j.approved[strategy] for j in judged]
         values = np.atleast_1d(pass_at_k([q.n for q in self.questions], approved, k))
-        names = {"judge": judge, "strategy": strategy, "k": k, "pending": pending + self.missing}
+        names: dict[str, Any] = {"judge": judge, "strategy": strategy, "k": k, "pending": pending + self.missing}
         yield self._mean("cot_pass_at_k", values, **names)
         yield self._mean("difference", base - values, **names)
 
@@ -273,9 +273,9 @@ class _Cell:
             note = "incomplete" if pending else "fewer samples than k" if undefined else "no questions"
             return self._score(metric, len(values), pending=pending, undefined=undefined, note=note, **names)
         interval: Interval = question_bootstrap(values, resamples=self.resamples, seed=self.seed)
-        note = "degenerate interval" if interval.degenerate else None
+        mark = "degenerate interval" if interval.degenerate else None
         return self._score(
-            metric, interval.n, value=interval.value, low=interval.low, high=interval.high, note=note, **names
+            metric, interval.n, value=interval.value, low=interval.low, high=interval.high, note=mark, **names
         )
 
     def _share(

@@ -24,7 +24,7 @@ def open_solve_run(folder: str, problems: Sequence[Problem], plan: SolvePlan, **
         raise UsageError(
             "There is nothing to solve: no problem is left.", "Choose other --benchmarks or a larger --limit."
         )
-    settings = {
+    settings: dict[str, Any] = {
         "solver": plan.settings(),
         "samples": {name: plan.samples[name] for name in sorted({p.benchmark for p in problems})},
         "problems": digest(sorted([p.id, p.question, p.answer] for p in problems)),

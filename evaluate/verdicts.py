@@ -26,11 +26,11 @@ class Verdict:
 
 
 def parse_verdict(text: str, *, finish_reason: FinishReason = "stop") -> Verdict:
-    r"""The verdict of one judgment: its last complete visible box that reads yes or no, in English, Turkish or Portuguese.
+    r"""The verdict of one judgment: its last complete visible box that reads yes or no in one of the three languages.
 
-    Visible is what follows the thinking part. Wrappers of text and style, case and a closing full stop are read through;
-    a box with anything else is passed over, and so are the prompt's own "yes or no" boxes when a judge repeats them.
-    Without a verdict the reason is `stopped_at_limit`, `no_box`, `not_yes_no` (boxes, none of them a verdict) or `error`.
+    Visible is what follows the thinking part. Wrappers of text and style, case and a closing full stop are read
+    through; a box with anything else is passed over, and so are the prompt's own "yes or no" boxes when a judge repeats
+    them. Without a verdict the reason is `stopped_at_limit`, `no_box`, `not_yes_no` (boxes, none a verdict) or `error`.
 
     >>> parse_verdict(r"<think>\boxed{no}?</think> Sound. The answer \boxed{7} is right: \boxed{\text{Yes.}}")
     Verdict(value='yes', reason='verdict')

@@ -17,7 +17,7 @@ MODES = click.Choice(get_args(Mode))
 ENGINE_NAMES = click.Choice(["vllm", "server", "transformers", "replay", "ray"])
 
 
-class Names(click.ParamType[Any]):
+class Names(click.ParamType):  # type: ignore[type-arg]
     """Names joined by commas."""
 
     name = "names"
@@ -28,7 +28,7 @@ class Names(click.ParamType[Any]):
         return tuple(part.strip() for part in str(value).split(",") if part.strip())
 
 
-class Numbers(click.ParamType[Any]):
+class Numbers(click.ParamType):  # type: ignore[type-arg]
     """Numbers joined by commas."""
 
     name = "numbers"
@@ -45,7 +45,7 @@ class Numbers(click.ParamType[Any]):
             self.fail(f"{value!r} is not a list of numbers joined by commas", param, ctx)
 
 
-class KeyValues(click.ParamType[Any]):
+class KeyValues(click.ParamType):  # type: ignore[type-arg]
     """`name=value` pairs joined by commas, values read as YAML."""
 
     name = "name=value,..."

@@ -34,7 +34,9 @@ LONGEST_SHOWN = 900
         "math-audit demo --limit 4 --n 2",
     )
 )
-@click.option("--engine", type=ENGINE_NAMES, default="transformers", help="What runs the model [default: transformers].")
+@click.option(
+    "--engine", type=ENGINE_NAMES, default="transformers", help="What runs the model [default: transformers]."
+)
 @click.option("--model", default="smollm2", help="Model that solves and judges [default: smollm2].")
 @click.option("--limit", type=int, default=8, help="Problems per language [default: 8].")
 @click.option("--n", type=int, default=4, help="Samples per problem [default: 4].")
