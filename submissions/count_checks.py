@@ -1,0 +1,171 @@
+"""Can the counts of one benchmark be? Each check yields the place of an impossible number and why it cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multilingual_math_audit.submissions.question_sets import QuestionSet
+from multilingual_math_audit.submissions.submission import BenchmarkCounts, Judge, JudgeColumns, Submission
+
+Found = tuple[str, str]
+Numbers = NDArray[np.int64]
+SHOWN = 3
+RUN_COLUMNS = ("ungraded", "stopped", "completion_tokens")
+RUN_JUDGE_COLUMNS = (
+    "judgments", "copied", "no_verdict", "stopped", "single_vote", "credited", "completion_tokens",
+)  # fmt: skip
+
+
+def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, known: QuestionSet) -> Iterator[Found]:
+    """The faults of one benchmark's counts, as (place below the benchmark, what is wrong)."""
+    questions = list(_check_questions(counts.questions, known))
+    yield from questions
+    if known.digests and submission.origin == "run" and counts.digest not in known.digests:
+        yield "digest", f"{counts.digest or 'none'} is no known state of {name}; known: {', '.join(known.digests)}"
+    columns = {"n": counts.n, "correct": counts.correct}
+    columns |= {column: getattr(counts, column) for column in RUN_COLUMNS}
+    if submission.origin == "run":
+        yield from _check_present(columns)
+    misfits = list(_check_lengths(columns, len(counts.questions)))
+    yield from misfits
+    if misfits or questions:
+        return
+    check = _Columns({key: np.asarray(values) for key, values in columns.items() if values is not None}, counts)
+    n = check.of["n"]
+    ungraded = check.of.get("ungraded", np.zeros_like(n))
+    yield from check.differ("n", np.full_like(n, counts.samples), "samples asked for")
+    yield from check.exceed("ungraded", n, "samples")
+    yield from check.exceed("correct", n - ungraded, "graded samples")
+    yield from check.exceed("stopped", n, "samples")
+    budget = submission.solver.settings.budget if submission.solver else None
+    if budget is not None:
+        yield from check.exceed("completion_tokens", n * budget, f"tokens that {budget} a sample allow")
+    if counts.languages is not None and sum(counts.languages.model_dump().values()) > int(n.sum()):
+        yield "languages", f"more chains than the {int(n.sum())} samples"
+    for label, judged in counts.judges.items():
+        judge = submission.judges.get(label)
+        for where, message in _check_judge(submission.origin == "run", judged, judge, counts):
+            yield f"judges.{label}.{where}", message
+
+
+def _check_questions(questions: Sequence[str], known: QuestionSet) -> Iterator[Found]:
+    seen = Counter(questions)
+    if twice := [question for question, times in seen.items() if times > 1]:
+        yield "questions", f"{_some(twice)} more than once"
+    if strange := [question for question in seen if question not in known.positions]:
+        yield "questions", f"{known.name} has no {_some(strange)}"
+    if missing := [question for question in known.counted if question not in seen]:
+        yield "questions", f"{len(missing)} of {len(known.counted)} are missing: {_some(missing)}"
+    held = known.errata & set(seen)
+    if held and held != known.errata:
+        yield "questions", "some faulty questions are there and some are not; leave out all of them or none"
+
+
+def _check_judge(from_run: bool, judged: JudgeColumns, judge: Judge | None, counts: BenchmarkCounts) -> Iterator[Found]:
+    approved = {f"approved.{key}": value for key, value in _fields(judged.approved).items() if value is not None}
+    reasons = {f"no_verdict.{key}": value for key, value in (judged.no_verdict or {}).items()}
+    own = {key: value for key, value in _fields(judged).items() if key not in ("approved", "no_verdict")}
+    if from_run:
+        yield from _check_present({key: _fields(judged)[key] for key in RUN_JUDGE_COLUMNS})
+    if not approved:
+        yield "approved", "no strategy has counts"
+    columns = own | approved | reasons
+    misfits = list(_check_lengths(columns, len(counts.questions)))
+    yield from misfits
+    if misfits:
+        return
+    check = _Columns({key: np.asarray(value) for key, value in columns.items() if value is not None}, counts)
+    of, correct = check.of, np.asarray(counts.correct)
+    yield from check.differ("judged", correct - of["pending"], "correct samples less the pending ones")
+    for key in approved:
+        yield from check.exceed(key, of["judged"], "judged solutions")
+    for smaller, larger in (("all", "strict_majority"), ("all", "majority"), ("strict_majority", "majority"),
+                            ("majority", "any"), ("strict_majority", "any"), ("all", "any")):  # fmt: skip
+        if f"approved.{larger}" in of:
+            yield from check.exceed(f"approved.{smaller}", of[f"approved.{larger}"], f"approved under '{larger}'")
+    yield from _check_votes(check, reasons, judge, correct)
+
+
+def _check_votes(check: _Columns, reasons: Mapping[str, Any], judge: Judge | None, correct: Numbers) -> Iterator[Found]:
+    of, asked = check.of, judge.judgments if judge is not None else 99
+    if "approved.majority" in of:
+        yield from check.exceed("single_vote", of["approved.majority"], "approved under 'majority'")
+        if "credited" in of:
+            yield from check.exceed("approved.majority", of["credited"], "approved with stopped ones credited")
+    yield from check.exceed("single_vote", of["judged"], "judged solutions")
+    yield from check.exceed("credited", of["judged"], "judged solutions")
+    if "judgments" not in of:
+        return
+    judgments = of["judgments"]
+    least = of["judged"] if judge is None or judge.stop_early else of["judged"] * asked
+    yield from check.exceed("judgments", correct * asked, f"judgments that {asked} a correct solution make")
+    yield from check.below("judgments", least, "judgments that the judged solutions have")
+    yield from check.exceed("copied", judgments, "judgments")
+    yield from check.exceed("stopped", judgments, "judgments")
+    missing = sum((of[key] for key in reasons), np.zeros_like(judgments))
+    check.of["no_verdict"] = missing
+    yield from check.exceed("no_verdict", judgments, "judgments")
+    if "stopped" in of:
+        yield from check.exceed("no_verdict.stopped_at_limit", of["stopped"], "judgments that met the limit")
+    votes = np.maximum(judgments - missing, 0)
+    for strategy, weight in (("any", 1), ("majority", 1), ("strict_majority", asked // 2 + 1), ("all", asked)):
+        fewest = 1 if judge is None or judge.stop_early else weight
+        yield from check.exceed(f"approved.{strategy}", votes // fewest, "solutions that the verdicts there are allow")
+    budget = judge.settings.budget if judge is not None else None
+    if budget is not None:
+        yield from check.exceed("completion_tokens", judgments * budget, f"tokens that {budget} a judgment allow")
+
+
+class _Columns:
+    """Columns of numbers about the same questions, and comparisons that name the question."""
+
+    def __init__(self, of: dict[str, Numbers], counts: BenchmarkCounts) -> None:
+        self.of = of
+        self.questions = counts.questions
+
+    def exceed(self, key: str, bound: Numbers, what: str) -> Iterator[Found]:
+        """Where a column is above its bound; a column that is absent is nowhere."""
+        return self._report(key, bound, f"is more than the {{}} {what}", self.of.get(key, bound) > bound)
+
+    def below(self, key: str, bound: Numbers, what: str) -> Iterator[Found]:
+        """Where a column is under its bound."""
+        return self._report(key, bound, f"is less than the {{}} {what}", self.of.get(key, bound) < bound)
+
+    def differ(self, key: str, wanted: Numbers, what: str) -> Iterator[Found]:
+        """Where a column is another number than wanted."""
+        return self._report(key, wanted, f"is not {{}}, the {what}", self.of.get(key, wanted) != wanted)
+
+    def _report(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterator[Found]:
+        if not wrong.any():
+            return
+        places = np.flatnonzero(wrong)
+        for place in places[:SHOWN]:
+            seen, allowed = int(self.of[key][place]), int(bound[place])
+            yield f"{key}[{place}]", f"{seen} {wording.format(allowed)} (question {self.questions[place]})"
+        if len(places) > SHOWN:
+            yield key, f"the same in {len(places) - SHOWN} more questions"
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in type(part).model_fields}
+
+
+def _check_present(columns: Mapping[str, object]) -> Iterator[Found]:
+    for name, values in columns.items():
+        if values is None:
+            yield name, "missing; a run always has it"
+
+
+def _check_lengths(columns: Mapping[str, Sequence[int] | None], length: int) -> Iterator[Found]:
+    for name, values in columns.items():
+        if values is not None and len(values) != length:
+            yield name, f"{len(values)} numbers for {length} questions"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

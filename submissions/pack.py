@@ -1,0 +1,196 @@
+"""From a run to its submission: counts and settings, never a text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from multilingual_math_audit.errors import AuditError
+from multilingual_math_audit.evaluate.counts import JudgeCounts, QuestionCounts
+from multilingual_math_audit.evaluate.score import count_questions
+from multilingual_math_audit.evaluate.verdicts import STRATEGIES
+from multilingual_math_audit.records import Grade, Judgment, Problem, Solution, digest
+from multilingual_math_audit.store import Run, write_atomically
+from multilingual_math_audit.submissions.submission import FORMAT, Audit, RawRun, Submission
+
+REASONS = ("stopped_at_limit", "no_box", "not_yes_no", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a run does not know about itself and a board wants to show."""
+
+    submitter: str = "not given"
+    family: str | None = None
+    parameters: float | None = None
+    released: str | None = None
+    contact: str | None = None
+    note: str | None = None
+    raw_run: RawRun | None = None
+
+
+def pack(run: Run, about: About | None = None, *, audits: Mapping[str, Audit] | None = None) -> Submission:
+    """The submission of a run: per-question counts, settings, digests of the record files.
+
+    `audits` are audits of the run's judges by label. Raises AuditError when the run's settings do not fit the form.
+    """
+    known = about or About()
+    solver = run.settings.get("solver", {})
+    judges: Mapping[str, Any] = run.manifest.get("judges", {})
+    content = {
+        "format": FORMAT,
+        "origin": "run",
+        "submitter": _present({"name": known.submitter, "contact": known.contact}),
+        "day": str(run.manifest.get("finished") or run.manifest.get("started") or "")[:10] or None,
+        "solver": _model(run, "solver", str(solver.get("solver", "unknown")), solver)
+        | {"family": known.family, "parameters": known.parameters, "released": known.released},
+        "judges": {label_of(name): _judge(run, name, facts, audits or {}) for name, facts in judges.items()},
+        "benchmarks": pack_counts(run),
+        "records": {
+            kind.file: _file_digest(run.path(kind)) for kind in (Problem, Solution, Grade, Judgment) if run.has(kind)
+        },
+        "raw_run": known.raw_run.model_dump(exclude_none=True) if known.raw_run else None,
+        "note": known.note,
+    }
+    try:
+        return Submission.model_validate(_present(content))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise AuditError(f"The run at {run.folder} does not fit a submission: {where}: {first['msg']}.") from None
+
+
+def write_submission(run: Run, about: About | None = None) -> Path:
+    """Write `submission.json` into the run folder and give its path."""
+    path = run.folder / "submission.json"
+    write_atomically(path, pack(run, about).to_json())
+    return path
+
+
+def pack_counts(run: Run) -> dict[str, dict[str, Any]]:
+    """The counts of a run by benchmark, as the columns of a submission."""
+    cells: dict[str, list[QuestionCounts]] = defaultdict(list)
+    for question in count_questions(run):
+        cells[question.benchmark].append(question)
+    keys: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for problem in run.read(Problem):
+        keys[problem.benchmark].append((problem.id, problem.answer))
+    samples = run.settings.get("samples", {})
+    return {
+        name: _benchmark(questions, keys_digest(keys[name]), int(samples.get(name, max(q.n for q in questions))))
+        for name, questions in sorted(cells.items())
+    }
+
+
+def keys_digest(keys: Sequence[tuple[str, str]]) -> str:
+    """A digest of question ids and keys: the same whatever the wording of the questions.
+
+    >>> keys_digest([("b", "2"), ("a", "1")]) == keys_digest([("a", "1"), ("b", "2")])
+    True
+    """
+    return digest(sorted([list(pair) for pair in keys]))
+
+
+def label_of(name: str) -> str:
+    """A model's name as a label: of a local path its last part, and no sign a label cannot have.
+
+    >>> label_of("/models/SmolLM2-135M-Instruct/"), label_of("Qwen/Qwen3.5-4B")
+    ('SmolLM2-135M-Instruct', 'Qwen/Qwen3.5-4B')
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+    kept = parts[-1:] if name.startswith(("/", ".", "~")) else parts[-2:]
+    text = re.sub(r"[^A-Za-z0-9._+:/@() -]", "-", "/".join(kept))[:96].lstrip("._+:/@() -")
+    return text or "unnamed"
+
+
+def _benchmark(questions: Sequence[QuestionCounts], keys: str, samples: int) -> dict[str, Any]:
+    labels = sorted({label for question in questions for label in question.judges})
+    return {
+        "digest": keys,
+        "samples": samples,
+        "questions": [question.problem_id for question in questions],
+        **{
+            column: [getattr(question, column) for question in questions]
+            for column in ("n", "correct", "ungraded", "stopped", "completion_tokens")
+        },
+        "judges": {label_of(label): _judge_columns([q.judges.get(label) for q in questions]) for label in labels},
+    }
+
+
+def _judge_columns(counts: Sequence[JudgeCounts | None]) -> dict[str, Any]:
+    there = [count for count in counts if count is not None]
+    strategies = [strategy for strategy in STRATEGIES if all(strategy in count.approved for count in there)]
+    names = (
+        "judged", "pending", "judgments", "copied", "stopped", "single_vote", "credited", "completion_tokens",
+    )  # fmt: skip
+    return {
+        **{name: [getattr(count, name) if count is not None else 0 for count in counts] for name in names},
+        "approved": {
+            strategy: [count.approved[strategy] if count is not None else 0 for count in counts]
+            for strategy in strategies
+        },
+        "no_verdict": {
+            reason: [count.no_verdict.get(reason, 0) if count is not None else 0 for count in counts]  # type: ignore[call-overload]
+            for reason in REASONS
+        },
+    }
+
+
+def _model(run: Run, role: str, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    engines: list[dict[str, Any]] = [
+        entry for entry in run.manifest.get("engines", []) if entry.get("role") == role and entry.get("name") == name
+    ]
+    engine = engines[-1] if engines else {}
+    settings = {
+        "budget": facts.get("budget"),
+        "temperature": _float(facts.get("temperature")),
+        "top_p": _float(facts.get("top_p")),
+        "engine": engine.get("engine"),
+        "versions": {label_of(str(k)): label_of(str(v)) for k, v in dict(engine.get("versions", {})).items() if v},
+        "shots": int(facts.get("shots", 0)),
+        "prompt_digest": facts.get("prompt"),
+        "template_digest": engine.get("template"),
+    }
+    revision = facts.get("revision") or engine.get("revision")
+    return {
+        "model": label_of(name),
+        "revision": label_of(str(revision)) if revision else None,
+        "mode": facts.get("mode", "thinking"),
+        "settings": {key: value for key, value in settings.items() if value is not None or key == "budget"},
+    }
+
+
+def _judge(run: Run, name: str, facts: Mapping[str, Any], audits: Mapping[str, Audit]) -> dict[str, Any]:
+    audit = audits.get(name)
+    return _present(
+        _model(run, "judge", name, facts)
+        | {
+            "judgments": int(facts.get("samples", 3)),
+            "stop_early": facts.get("stop_early"),
+            "dedupe": bool(facts.get("dedupe", False)),
+            "audit": audit.model_dump(exclude_none=True) if audit else None,
+        }
+    )
+
+
+def _present(content: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in content.items() if value is not None}
+    return {
+        key: _present(value) if key == "solver" and isinstance(value, dict) else value for key, value in kept.items()
+    }
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _file_digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
