@@ -1,38 +1,37 @@
 """A run folder: `manifest.json` and one append-only JSONL file per record type.
 
-Lines are appended whole with one write each; a file is flushed to disk (fsync) at least every `FSYNC_SECONDS` and when
-a writer closes, so a power loss costs at most that much work and a killed process costs nothing that was appended.
+What a killed process, a power loss, a full disk and a second writer can and cannot cost is said in `journal`. A line
+that is no record (a torn write, an edit by hand) is passed over and noted in `Run.damage`; the next writer moves it to
+`quarantine.jsonl`, and since its record is absent its work is done again.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import socket
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import orjson
 
-from multilingual_math_audit.errors import RecordError, RunLocked, SettingsMismatch, StorageError, UsageError
-from multilingual_math_audit.records import Record
+from multilingual_math_audit.errors import RecordError, SettingsMismatch, UsageError
+from multilingual_math_audit.journal import (
+    Damage,
+    Writer,
+    read_lines,
+    release_lock,
+    set_aside,
+    storage_errors,
+    take_lock,
+    write_atomically,
+)
+from multilingual_math_audit.records import Grade, Judgment, Problem, Record, Score, Solution
+
+__all__ = ["KINDS", "Damage", "Run", "Writer", "storage_errors", "write_atomically"]
 
 FORMAT = 1
-FSYNC_SECONDS = 5.0
+KINDS: tuple[type[Record], ...] = (Problem, Solution, Grade, Judgment, Score)
 R = TypeVar("R", bound=Record)
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A line of a run's file that is no record: it is passed over, and its work counts as not done."""
-
-    file: str
-    line: int
-    why: str
 
 
 class Run:
@@ -49,7 +48,7 @@ class Run:
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
         self.folder = folder
         self.manifest = manifest
-        self.damage: list[Damage] = []
+        self._damage: dict[Damage, None] = {}
 
     @classmethod
     def create(cls, folder: str | Path, settings: Mapping[str, Any], **facts: Any) -> Self:
@@ -96,6 +95,11 @@ class Run:
         return cls(path, manifest)
 
     @property
+    def damage(self) -> list[Damage]:
+        """The damaged lines met so far that are not yet in quarantine."""
+        return list(self._damage)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What decides the run's numbers."""
         settings: dict[str, Any] = self.manifest["settings"]
@@ -112,12 +116,14 @@ class Run:
 
     def add_settings(self, section: str, name: str, settings: Mapping[str, Any]) -> None:
         """Record the settings of one more judge, grader or selector; the same name with other settings is refused."""
-        known = self.manifest.setdefault(section, {})
         plain = _plain(settings)
-        if name not in known:
-            known[name] = plain
-            self.save_manifest()
-        elif differences := list(_differences(known[name], plain)):
+        if name not in self.manifest.get(section, {}):
+            with self.lock():
+                # Another process may have written the manifest since it was read.
+                self.manifest = type(self).open(self.folder).manifest
+                self.manifest.setdefault(section, {}).setdefault(name, plain)
+                self.save_manifest()
+        if differences := list(_differences(self.manifest[section][name], plain)):
             raise SettingsMismatch(
                 f"The run at {self.folder} has {section} {name!r} with other settings: {'; '.join(differences)}.",
                 "Give the same settings to go on with it, or another name.",
@@ -144,16 +150,27 @@ class Run:
 
         A record whose key was seen before in the file is the same work done twice and is not given again.
         """
+        for _, record in self.scan(kind):
+            yield record
+
+    def scan(self, kind: type[R]) -> Iterator[tuple[int, R]]:
+        """As `read`, each record with the byte offset of its line, at which `read_at` finds it again."""
         seen: set[str] = set()
-        for number, line in _lines(self.path(kind)):
+        for number, offset, line in read_lines(self.path(kind)):
             try:
                 record = kind.from_json(line)
             except RecordError as error:
-                self.damage.append(Damage(kind.file, number, str(error)))
+                self._damage[Damage(kind.file, number, str(error) if line.endswith(b"\n") else "torn last line")] = None
                 continue
             if (key := record.key) not in seen:
                 seen.add(key)
-                yield record
+                yield offset, record
+
+    def read_at(self, kind: type[R], offset: int) -> R:
+        """The record whose line begins at a byte offset given by `scan`; raises RecordError if it is there no more."""
+        for _, _, line in read_lines(self.path(kind), offset):
+            return kind.from_json(line)
+        raise RecordError(f"{self.path(kind)} has no line at byte {offset}: it was changed meanwhile.")
 
     def keys(self, kind: type[Record]) -> set[str]:
         """The keys of all records of one type."""
@@ -185,86 +202,60 @@ class Run:
 
     def replace(self, kind: type[R], records: Iterable[R]) -> None:
         """Write a derived file (scores) anew, all or nothing."""
-        write_atomically(self.path(kind), b"".join(record.to_json() + b"\n" for record in records))
+        write_atomically(self.path(kind), (record.to_json() + b"\n" for record in records))
 
     _lock_depth = 0
     _lock_file: int | None = None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the run against other writers until the process ends; raises RunLocked, saying who holds it."""
+        """Hold the run against other writers until the process ends; raises RunLocked, saying who holds it.
+
+        What reading found damaged is moved to quarantine when the lock is taken.
+        """
         if self._lock_depth == 0:
-            self._lock_file = _take_lock(self.folder / ".lock")
+            self._lock_file = take_lock(self.folder / ".lock")
         self._lock_depth += 1
         try:
+            if self._lock_depth == 1:
+                self._tidy()
             yield
         finally:
             self._lock_depth -= 1
             if self._lock_depth == 0 and self._lock_file is not None:
-                os.close(self._lock_file)
+                release_lock(self._lock_file)
                 self._lock_file = None
 
+    def _tidy(self) -> None:
+        for left in self.folder.glob(".*.part"):
+            with suppress(OSError):
+                left.unlink()
+        damaged = {damage.file for damage in self._damage}
+        for kind in KINDS:
+            if kind.file in damaged:
+                self._quarantine(kind)
+        if Solution.file in damaged:
+            # The text that is sampled anew may differ: what was said about the lost one does not hold for it.
+            kept = self.keys(Solution)
+            for dependent in (Grade, Judgment):
+                self._quarantine(dependent, solutions=kept)
+        self._damage.clear()
 
-class Writer(Generic[R]):
-    """Appends whole lines to one file; a torn last line left by a killed process is mended first."""
-
-    def __init__(self, path: Path, kind: type[R]) -> None:
-        self.path = path
-        with storage_errors(path):
-            self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
-            _mend_tail(self._file, path)
-        self._synced = time.monotonic()
-
-    def append(self, record: R) -> None:
-        """Write one record; raises StorageError when it cannot be written whole."""
-        line = record.to_json() + b"\n"
-        with storage_errors(self.path):
-            start = os.fstat(self._file).st_size
-            written = os.write(self._file, line)
-            if written < len(line):
-                try:
-                    os.write(self._file, line[written:])
-                except OSError:
-                    os.ftruncate(self._file, start)
-                    raise
-            if time.monotonic() - self._synced > FSYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
-
-    def close(self) -> None:
-        """Flush to disk and close."""
-        with storage_errors(self.path):
+    def _quarantine(self, kind: type[Record], *, solutions: set[str] | None = None) -> None:
+        found: dict[int, tuple[int, str, bytes]] = {}
+        for number, _, line in read_lines(self.path(kind)):
             try:
-                os.fsync(self._file)
-            finally:
-                os.close(self._file)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` at `path` so that a reader sees all of it or what was there before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with storage_errors(path):
-        try:
-            with open(temporary, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-
-
-@contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusal to write into a StorageError that names the path."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"Cannot write {path}: {error.strerror or error}.",
-            "Everything written before is kept. Free space or mend the rights, then give the same command again.",
-        ) from None
+                record = kind.from_json(line)
+            except RecordError as error:
+                found[number] = (number, str(error), line)
+            else:
+                if solutions is not None and getattr(record, "solution_id", None) not in solutions:
+                    found[number] = (number, "its solution was damaged", line)
+        if found:
+            # Lines are safe in quarantine before the file without them takes its place.
+            set_aside(self.folder, kind.file, found.values())
+            lines = (line for number, _, line in read_lines(self.path(kind)) if number not in found)
+            write_atomically(self.path(kind), (line if line.endswith(b"\n") else line + b"\n" for line in lines))
 
 
 def _plain(value: Any) -> Any:
@@ -277,53 +268,3 @@ def _differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
             yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
     elif old != new:
         yield f"{path} is {old!r:.80} there and {new!r:.80} here"
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError:
-        return
-
-
-def _mend_tail(file: int, path: Path) -> None:
-    size = os.fstat(file).st_size
-    if size == 0 or os.pread(file, 1, size - 1) == b"\n":
-        return
-    start = size
-    while start > 0:
-        step = min(1 << 16, start)
-        block = os.pread(file, step, start - step)
-        if (cut := block.rfind(b"\n")) >= 0:
-            start = start - step + cut + 1
-            break
-        start -= step
-    tail = os.pread(file, size - start, start)
-    try:
-        orjson.loads(tail)
-    except orjson.JSONDecodeError:
-        with open(path.with_suffix(".torn"), "ab") as torn:
-            torn.write(tail + b"\n")
-        os.ftruncate(file, start)
-    else:
-        os.write(file, b"\n")
-
-
-def _take_lock(path: Path) -> int:
-    with storage_errors(path):
-        file = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.pread(file, 200, 0).decode("utf-8", "replace").strip() or "another process"
-        os.close(file)
-        raise RunLocked(
-            f"{path.parent} is being written by {holder}.",
-            "Wait for it to end, or stop it, then give the command again.",
-        ) from None
-    os.ftruncate(file, 0)
-    os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
-    return file
