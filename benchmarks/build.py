@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from multilingual_math_audit.benchmarks.catalogue import Spec, benchmark_names, find_spec, spec_file
+from multilingual_math_audit.benchmarks.evaluation import describe_evaluation
 from multilingual_math_audit.errors import StorageError, UsageError
 from multilingual_math_audit.records import Problem
 
@@ -86,7 +87,7 @@ def write_dataset(folder: Path, tables: Mapping[str, Table], *, body: str = "") 
         written = {name: _write_table(folder, name, table) for name, table in tables.items()}
         texts = {
             "README.md": _readme(tables, written, body),
-            "eval.yaml": _dump(_evaluation(tables)),
+            "eval.yaml": _dump(describe_evaluation([name for name, table in tables.items() if table.columns is None])),
             **{f"specs/{spec.name}.yaml": spec_file(spec.name).read_text(encoding="utf-8") for spec in _specs(tables)},
         }
         for name, text in texts.items():
@@ -226,34 +227,6 @@ def _information(name: str, parts: Sequence[Written]) -> dict[str, Any]:
     }
 
 
-def _evaluation(tables: Mapping[str, Table]) -> dict[str, Any]:
-    """`eval.yaml`: per benchmark a task for Pass@1, which Inspect can run, and one for CoT-Pass@1.
-
-    CoT-Pass@1 needs a judge, so its task has no scorer; its values come from this package. All values are percent.
-    """
-    tasks = []
-    for name, table in tables.items():
-        if table.columns is not None:
-            continue
-        place = {"config": name, "split": SPLIT, "field_spec": {"input": "prompt", "target": "answer", "id": "id"}}
-        run = {
-            "epochs": find_spec(name).samples,
-            "epoch_reducer": "mean",
-            "solvers": [{"name": "generate", "args": {"temperature": 0.6, "top_p": 0.95, "max_tokens": 16384}}],
-            "scorers": [{"name": "math"}],
-        }
-        tasks += [{"id": f"{name}__pass_at_1", **place, **run}, {"id": f"{name}__cot_pass_at_1", **place}]
-    return {
-        "name": "Multilingual Math Audit",
-        "description": (
-            "Mathematics in English, Turkish and Portuguese. Pass@1 counts right answers; CoT-Pass@1 counts right "
-            "answers whose reasoning a judge approves (majority of three judgments). Values are percent."
-        ),
-        "evaluation_framework": "inspect-ai",
-        "tasks": tasks,
-    }
-
-
 def _introduction(tables: Mapping[str, Table]) -> str:
     lines = [
         "# Multilingual Math Audit",
@@ -290,6 +263,13 @@ def _introduction(tables: Mapping[str, Table]) -> str:
     return "\n".join(lines)
 
 
+class _PlainDumper(yaml.SafeDumper):
+    """YAML without anchors: not every reader of a README knows them."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def _dump(value: Any) -> str:
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
+    text: str = yaml.dump(value, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=1000)
     return text
