@@ -211,6 +211,7 @@ def release_lock(file: int) -> None:
     _locks.discard(file)
     with contextlib.suppress(OSError):
         os.ftruncate(file, 0)
+        fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 
 
