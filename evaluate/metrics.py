@@ -126,22 +126,21 @@ def question_bootstraps(table: ArrayLike, *, resamples: int = 10_000, seed: int 
         raise UsageError("A table of values to resample must be whole.", "Resample rows with NaN one by one.")
     if values.size == 0:
         return []
-    draws = question_draws(values.shape[1], resamples=resamples, seed=seed)
-    means = (draws.astype(np.float64) @ values.T) / values.shape[1]
-    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+    means = values @ question_draws(values.shape[1], resamples=resamples, seed=seed).T / values.shape[1]
+    low, high = np.percentile(means, [2.5, 97.5], axis=1)
     value = values.mean(axis=1)
     return [Interval(float(v), float(a), float(b), values.shape[1]) for v, a, b in zip(value, low, high, strict=True)]
 
 
 @lru_cache(maxsize=4)
-def question_draws(questions: int, *, resamples: int = 10_000, seed: int = 0) -> NDArray[np.float32]:
+def question_draws(questions: int, *, resamples: int = 10_000, seed: int = 0) -> Numbers:
     """How often each question is drawn in each resample of `question_bootstrap`, shape (resamples, questions).
 
     >>> question_draws(5, resamples=3).sum(axis=1).tolist()
     [5.0, 5.0, 5.0]
     """
     generator = np.random.default_rng(seed)
-    counts = np.empty((resamples, questions), dtype=np.float32)
+    counts = np.empty((resamples, questions))
     block = max(1, 4_000_000 // max(1, questions))
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
