@@ -84,7 +84,7 @@ class Submitter(_Part):
 class Settings(_Part):
     """How a model was asked; together with the model it decides the numbers."""
 
-    budget: Annotated[int, Field(ge=1, le=10**8)] | None = Field(description="Most new tokens of one sample.")
+    budget: Annotated[int, Field(ge=1, le=10**8)] | None = Field(None, description="Most new tokens of one sample.")
     temperature: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = Field(None)
     top_p: Share | None = Field(None)
     engine: Label | None = Field(None, description="vllm, server, transformers, ray or replay.")
@@ -200,7 +200,7 @@ class Pair(_Part):
 class Audit(_Part):
     """An error-injection audit of a judge."""
 
-    panel: Hex | None = Field(description="Digest of the panel of variants.")
+    panel: Hex | None = Field(None, description="Digest of the panel of variants.")
     judgments: Annotated[int, Field(ge=1, le=99)] = Field(description="Judgments per variant.")
     budget: Annotated[int, Field(ge=1, le=10**8)] | None = None
     day: Day | None = None

@@ -1,0 +1,179 @@
+"""What the audits on record say of each judge; the intervals and the verdict are the audit's own functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from multilingual_math_audit.evaluate.sensitivity import Sensitivity, Words, judge_intervals, measure_sensitivity
+from multilingual_math_audit.evaluate.statistics import (
+    Difference,
+    balanced_bootstrap,
+    paired_bootstrap,
+    wilson_interval,
+)
+from multilingual_math_audit.leaderboard_app.board import Board, judge_key
+from multilingual_math_audit.submissions.accept import Entry
+from multilingual_math_audit.submissions.submission import Audit, Judge, Pair
+
+AuditMark = Literal["no_judge", "unaudited", "reads", "blind", "unclear"]
+MARKS: dict[str, AuditMark] = {
+    "reads the chain": "reads",
+    "does not react to the tested chain errors": "blind",
+    "not enough data": "unclear",
+}
+UNKNOWN = Difference(math.nan, math.nan, math.nan, True)
+Expanded = tuple[list[bool], list[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The share of variants of one edit that a judge accepted under majority, with Wilson's 95% interval."""
+
+    edit: str
+    accepted: int
+    n: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        return self.accepted / self.n
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeLine:
+    """One judge on record: acceptance per edit, the three sensitivities and the verdict."""
+
+    judge: Judge
+    entry: Entry
+    originals: int
+    acceptances: tuple[Acceptance, ...]
+    sensitivity: Sensitivity
+    verdict: tuple[Words, ...]
+    clustered: bool
+    benchmarks: tuple[tuple[str, tuple[Acceptance, ...]], ...]
+
+    @property
+    def mark(self) -> AuditMark:
+        return MARKS.get(self.verdict[0], "unclear")
+
+
+def judge_lines(board: Board) -> list[JudgeLine]:
+    """Every judge with an audit, the most sensitive to the chain first; undefined ones last."""
+    lines = [describe_audit(board, key) for key in board.audits]
+    return sorted(lines, key=lambda line: (math.isnan(v := line.sensitivity.chain.value), -v, line.judge.model))
+
+
+def audit_mark(board: Board, judge: Judge | None) -> AuditMark:
+    """How a row's judge stands: no judge, no audit on record, or what its audit says."""
+    if judge is None:
+        return "no_judge"
+    key = judge_key(judge)
+    return describe_audit(board, key).mark if key in board.audits else "unaudited"
+
+
+def describe_audit(board: Board, key: tuple[str, str]) -> JudgeLine:
+    """The line of one judge on record."""
+    judge, audit, entry = board.audits[key]
+    return _describe(judge, audit, entry, entry.submission.digest)
+
+
+# Keyed by content, so an entry is described once however often the page is drawn.
+_CACHE: dict[tuple[str, str, str], JudgeLine] = {}
+
+
+def _describe(judge: Judge, audit: Audit, entry: Entry, submission: str) -> JudgeLine:
+    place = (submission, *judge_key(judge))
+    if place not in _CACHE:
+        edits = _common_edits(audit)
+        clustered = all(part.per_question is not None for part in audit.benchmarks.values())
+        sensitivity = _from_questions(audit) if clustered else _from_pairs(audit)
+        _CACHE[place] = JudgeLine(
+            judge=judge,
+            entry=entry,
+            originals=sum(part.originals for part in audit.benchmarks.values()),
+            acceptances=tuple(_acceptance(audit, edit, list(audit.benchmarks)) for edit in edits),
+            sensitivity=sensitivity,
+            verdict=judge_intervals(sensitivity),
+            clustered=clustered,
+            benchmarks=tuple(
+                (name, tuple(_acceptance(audit, edit, [name]) for edit in edits)) for name in audit.benchmarks
+            ),
+        )
+    return _CACHE[place]
+
+
+def _common_edits(audit: Audit) -> list[str]:
+    first, *others = audit.benchmarks.values()
+    return [edit for edit in first.accepted if all(edit in part.accepted for part in others)]
+
+
+def _acceptance(audit: Audit, edit: str, names: Sequence[str]) -> Acceptance:
+    parts = [audit.benchmarks[name] for name in names]
+    accepted = sum(count.majority for part in parts for key, count in part.accepted.items() if key == edit)
+    n = sum(part.originals for part in parts)
+    return Acceptance(edit, accepted, n, *wilson_interval(accepted, n))
+
+
+def _from_questions(audit: Audit) -> Sensitivity:
+    """From counts per question: within a question only sums matter to intervals that resample questions."""
+    edits = [edit for edit in _common_edits(audit) if edit in ("clean", "intermediate", "final_answer", "consistent")]
+    accepted: dict[str, list[bool]] = {edit: [] for edit in edits}
+    clusters: list[str] = []
+    for part in audit.benchmarks.values():
+        if part.per_question is None:
+            continue
+        per = part.per_question
+        for place, (question, originals) in enumerate(zip(per.questions, per.originals, strict=True)):
+            clusters += [item_of(question)] * originals
+            for edit in edits:
+                yes = next(column for key, column in per.accepted.items() if key == edit)[place]
+                accepted[edit] += [True] * yes + [False] * (originals - yes)
+    if len(edits) < 4:
+        return Sensitivity(len(clusters), len(set(clusters)), UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+    return measure_sensitivity(accepted, clusters)
+
+
+def _from_pairs(audit: Audit) -> Sensitivity:
+    """From pooled pairs: the originals are known pair by pair, but not which question they are of."""
+    n = sum(part.originals for part in audit.benchmarks.values())
+    pairs = {(pair.first, pair.second): pair for pair in audit.pairs or ()}
+
+    def minus(first: str, second: str) -> Difference:
+        for (a, b), pair in pairs.items():
+            if {a, b} == {first, second}:
+                left, right = _expand(pair)
+                return paired_bootstrap(*((right, left) if a == first else (left, right)))
+        return UNKNOWN
+
+    chain = next((pair for place, pair in pairs.items() if place == ("clean", "intermediate")), None)
+    balance = balanced_bootstrap(*_expand(chain), clusters=range(n)) if chain else UNKNOWN
+    return Sensitivity(
+        n,
+        n,
+        minus("clean", "intermediate"),
+        minus("clean", "final_answer"),
+        minus("consistent", "final_answer"),
+        balance,
+    )
+
+
+def _expand(pair: Pair) -> Expanded:
+    first = [True] * (pair.both + pair.first_only) + [False] * (pair.second_only + pair.neither)
+    second = [True] * pair.both + [False] * pair.first_only + [True] * pair.second_only + [False] * pair.neither
+    return first, second
+
+
+@functools.lru_cache(maxsize=4096)
+def item_of(question: str) -> str:
+    """What a question is across translations.
+
+    >>> item_of("aime2026_tr/7"), item_of("pt_exams/3")
+    ('aime2026/7', 'pt_exams/3')
+    """
+    name, _, number = question.rpartition("/")
+    return f"{name.removesuffix('_en').removesuffix('_tr').removesuffix('_pt')}/{number}"
