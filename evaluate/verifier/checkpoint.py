@@ -21,7 +21,7 @@ WEIGHTS = "model.safetensors"
 C = TypeVar("C")
 
 
-class Checkpoint(nn.Module, PyTorchModelHubMixin, Generic[C]):
+class Checkpoint(nn.Module, PyTorchModelHubMixin, Generic[C]):  # type: ignore[misc]
     """A scorer of answers: `forward(batch)` gives one logit per answer of the batch.
 
     `config` is a dataclass with at least `kind`, `width`, `streaming` and `source` (the header of the states it was
@@ -96,7 +96,7 @@ class Checkpoint(nn.Module, PyTorchModelHubMixin, Generic[C]):
         batch = collate(groups, streaming=self.config.streaming)
         scores = torch.sigmoid(self(batch.to(self.device, self.dtype)).double()).cpu()
         counts = torch.bincount(batch.group, minlength=len(groups)).tolist()
-        return [part.numpy() for part in scores.split(counts)]
+        return [part.numpy() for part in torch.split(scores, counts)]
 
     @classmethod
     def _from_pretrained(cls, *, model_id: str, config: Mapping[str, Any] | None = None, **options: Any) -> Self:

@@ -204,7 +204,7 @@ def collate(groups: Sequence[Group], *, streaming: bool, slots: Sequence[Tensor]
         sequence=sequence + offsets,
         slot=slot,
         time=torch.cat([group.time for group in groups]),
-        equal=torch.block_diag(*[group.equal for group in groups]).bool(),
+        equal=torch.block_diag(*[g.equal for g in groups]).bool(),  # type: ignore[no-untyped-call]
         agreement=torch.cat([agreement(group, streaming=streaming) for group in groups]),
         correct=torch.cat(known) if len(known) == len(groups) else None,
     )

@@ -60,9 +60,7 @@ class VerifierConfig:
         object.__setattr__(self, "masks", tuple(self.masks) or (every if self.streaming else terminal))
 
 
-class MultiSequenceVerifier(
-    Checkpoint[VerifierConfig], library_name="multilingual-math-audit", tags=["verifier", "best-of-n"]
-):
+class MultiSequenceVerifier(Checkpoint[VerifierConfig]):
     """Scores the answers of all N sequences of a problem together.
 
     >>> from multilingual_math_audit.evaluate.verifier.groups import groups_from_arrays
@@ -142,7 +140,7 @@ class MultiSequenceVerifier(
         step = max(1, CHUNK // (heads * len(x)))
         if len(queries) <= step:
             return self._block(x, z, queries, batch, memory)
-        parts = queries.split(step)
+        parts = torch.split(queries, step)
         if not torch.is_grad_enabled():
             return torch.cat([self._block(x, z, part, batch, memory) for part in parts])
         return torch.cat([checkpoint(self._block, x, z, part, batch, memory, use_reentrant=False) for part in parts])

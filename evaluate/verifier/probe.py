@@ -27,7 +27,7 @@ class ProbeConfig:
     kind: str = "probe"
 
 
-class Probe(Checkpoint[ProbeConfig], library_name="multilingual-math-audit", tags=["verifier", "probe"]):
+class Probe(Checkpoint[ProbeConfig]):
     """Linear(d, 1024), ReLU, Linear(1024, 1) on the raw state of an answer's last token."""
 
     config_class: ClassVar[type[Any]] = ProbeConfig

@@ -1,7 +1,7 @@
 """Two synthetic benchmarks whose answers' correctness is known: SynGroups-v1 (terminal) and SynStream-v1 (in time).
 
-A problem has a difficulty b ~ N(b_mu, b_sd^2); a sequence is right with probability sigmoid(-b); wrong answers fall in K
-classes with weights ~ Dirichlet(dir_a). A latent signal holds a weak sign of correctness, an effect shared by equal
+A problem has a difficulty b ~ N(b_mu, b_sd^2); a sequence is right with probability sigmoid(-b); wrong answers fall in
+K classes with weights ~ Dirichlet(dir_a). A latent signal holds a weak sign of correctness, an effect shared by equal
 answers and one shared by the problem, so that only a comparison across sequences can tell them apart; a second
 direction of the states reads the difficulty. Same seed, same digits.
 """

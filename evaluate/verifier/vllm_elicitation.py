@@ -1,0 +1,140 @@
+"""Elicited answers through vLLM: one engine continues the branches, a pooling engine gives the states of what it said.
+
+The pooling engine's token embeddings are the last layer after the final norm, the same as transformers' last hidden
+state; its default normalisation must be switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from multilingual_math_audit.errors import EngineError, MissingExtra
+from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig
+from multilingual_math_audit.evaluate.verifier.elicitation import (
+    ELICITATION,
+    LONGEST,
+    Branch,
+    Elicited,
+    ModelFacts,
+    closing,
+)
+
+
+class VllmElicitor:
+    """Answers through vLLM, all branches of a problem at once; the prefix cache reads each sequence only once."""
+
+    def __init__(self, config: EngineConfig, *, elicitation: str = ELICITATION) -> None:
+        from multilingual_math_audit.evaluate.engines.template import PromptTemplate
+        from multilingual_math_audit.evaluate.engines.vllm_settings import prepare_environment, runs_on_cpu
+        from multilingual_math_audit.evaluate.engines.weights import explain_load_error, folder_revision, public_name
+
+        cpu = runs_on_cpu()
+        prepare_environment(cpu=cpu)
+        try:
+            from vllm import LLM
+            from vllm.config import PoolerConfig
+        except ImportError:
+            raise MissingExtra("The vllm engine", "vllm") from None
+        options: dict[str, Any] = {"model": config.model, "revision": config.revision, "dtype": config.dtype or "auto"}
+        options |= {"max_model_len": config.max_model_len or 8192} | dict(config.options)
+        if cpu:
+            options |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
+            options |= {"max_num_batched_tokens": options["max_model_len"]}
+        else:
+            options.setdefault("gpu_memory_utilization", 0.4)
+        try:
+            self.writer = LLM(**options, enable_prefix_caching=True)
+            self.reader = LLM(
+                **options, runner="pooling", convert="embed", pooler_config=PoolerConfig(task="token_embed")
+            )
+        except Exception as error:
+            raise explain_load_error(config.model, error) from error
+        self.tokenizer = self.writer.get_tokenizer()
+        model = self.writer.llm_engine.model_config
+        text = model.hf_text_config
+        self.facts = ModelFacts(
+            model=public_name(config.model),
+            revision=config.revision or folder_revision(config.model),
+            layer=int(text.num_hidden_layers),
+            width=int(text.hidden_size),
+            heads=int(text.num_attention_heads),
+            norm="post",
+            dtype=str(model.dtype).removeprefix("torch."),
+            template=PromptTemplate(self.tokenizer, public_name(config.model)),
+        )
+        self._question = self.encode(elicitation)
+
+    def encode(self, text: str) -> list[int]:
+        """A text as tokens, without special ones."""
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Tokens as text."""
+        text: str = self.tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return text
+
+    def close(self) -> None:
+        """Let go of both engines."""
+        import gc
+
+        self.writer = self.reader = None
+        gc.collect()
+
+    def elicit(self, prompt: list[int], sequences: Sequence[list[int]], branches: Sequence[Branch]) -> list[Elicited]:
+        """The answers at the branches of one problem's sequences, in the order of the branches."""
+        from vllm import SamplingParams
+
+        asked = [[*prompt, *sequences[b.sequence][: b.keep], *self._question] for b in branches]
+        greedy = SamplingParams(temperature=0.0, max_tokens=LONGEST, logprobs=0, detokenize=False)
+        outputs = self.writer.generate([{"prompt_token_ids": ids} for ids in asked], greedy, use_tqdm=False)
+        answers = []
+        for branch, output in zip(branches, outputs, strict=True):
+            said = output.outputs[0]
+            chosen = [said.logprobs[at][token].logprob for at, token in enumerate(said.token_ids)]
+            answers.append(self._trim(Elicited(branch, list(said.token_ids), chosen)))
+        for answer, states in zip(answers, self._states(asked, answers), strict=True):
+            answer.states = list(states)
+        return answers
+
+    def _trim(self, answer: Elicited) -> Elicited:
+        """Cut an answer after the token in which its brace closes; an end token counts only when nothing was said."""
+        end = self.tokenizer.eos_token_id
+        if end in answer.tokens[1:]:
+            answer.tokens = answer.tokens[: answer.tokens.index(end, 1)]
+        for count in range(1, len(answer.tokens) + 1):
+            text = self.decode(answer.tokens[:count])
+            at = closing(text)
+            answer.text = (text if at < 0 else text[:at]).strip()
+            if at >= 0:
+                answer.closed = True
+                answer.tokens = answer.tokens[:count]
+                break
+        answer.logprobs = answer.logprobs[: len(answer.tokens)]
+        return answer
+
+    def _states(self, asked: Sequence[list[int]], answers: Sequence[Elicited]) -> list[Any]:
+        """[T, d] float32 states of each answer; an answer that ended at once is read at the question's last token."""
+        from vllm import PoolingParams
+
+        end = self.tokenizer.eos_token_id
+        texts = [
+            ids if answer.tokens == [end] else [*ids, *answer.tokens]
+            for ids, answer in zip(asked, answers, strict=True)
+        ]
+        outputs = self.reader.encode(
+            [{"prompt_token_ids": ids} for ids in texts],
+            PoolingParams(use_activation=False),
+            pooling_task="token_embed",
+            use_tqdm=False,
+        )
+        states = []
+        for ids, answer, output in zip(texts, answers, outputs, strict=True):
+            rows = output.outputs.data.float().cpu()
+            if len(rows) != len(ids):
+                raise EngineError(
+                    f"vLLM gave {len(rows)} states for {len(ids)} tokens.",
+                    "Leave its prefix cache off for pooling (the default), or use --engine transformers.",
+                )
+            states.append(rows[-len(answer.tokens) :])
+        return states
