@@ -173,7 +173,8 @@ def explain(found: Sensitivity) -> str:
         f"a wrong final answer by {points(found.answer)}",
         f"making the chain agree with the wrong answer changes acceptance by {points(found.agreement, signed=True)}",
     ]
-    return ", ".join(parts) + "."
+    alone = " It reacts to the final answer alone." if found.chain.high < NEGLIGIBLE and found.answer.low > 0 else ""
+    return ", ".join(parts) + "." + alone
 
 
 def points(difference: Difference, *, signed: bool = False) -> str:
@@ -183,5 +184,5 @@ def points(difference: Difference, *, signed: bool = False) -> str:
     ('65.1 points [60.0, 70.0]', '-10.0 points [-20.0, 0.0]')
     """
     sign = "+" if signed else ""
-    ends = f"[{100 * difference.low:{sign}.1f}, {100 * difference.high:{sign}.1f}]".replace("+0.0", "0.0")
-    return f"{100 * difference.value:{sign}.1f} points {ends}"
+    value, low, high = (f"{100 * number + 0.0:{sign}.1f}".replace("+0.0", "0.0") for number in difference[:3])
+    return f"{value} points [{low}, {high}]"
