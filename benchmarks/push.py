@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def _upload(folder: Path, repository: str, *, private: bool) -> str:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
-    hub = HfApi()
+    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
     try:
         hub.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
         if private and not hub.repo_info(repository, repo_type="dataset").private:
