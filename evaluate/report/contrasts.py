@@ -93,14 +93,16 @@ def _draw_means(values: tuple[float, ...], seed: int, resamples: int) -> Numbers
     defined = ~np.isnan(numbers)
     filled = np.where(defined, numbers, 0.0)
     if defined.all() and np.ptp(filled) == 0:
-        return np.full(resamples, filled[0])
-    drawn = np.random.default_rng(seed).integers(0, numbers.size, size=(resamples, numbers.size), dtype=np.int32)
+        return np.full(resamples, float(filled[0]))
+    generator = np.random.default_rng(seed)
+    drawn = generator.integers(0, numbers.size, size=(resamples, numbers.size), dtype=np.int32)
     if defined.all():
         return np.asarray(filled[drawn].mean(axis=1))
     counted = defined[drawn].sum(axis=1)
     sums = filled[drawn].sum(axis=1)
     overall = filled.sum() / defined.sum()
-    return np.where(counted > 0, sums / np.maximum(counted, 1), overall)
+    means: Numbers = np.where(counted > 0, sums / np.maximum(counted, 1), overall)
+    return means
 
 
 def question_weights(cells: Sequence[CellValues]) -> list[float]:
