@@ -28,7 +28,7 @@ def with_roles(tokens: list[Token]) -> list[Token]:
     >>> [t.kind for t in with_roles(tokenize("]0;1[", CONTINENTAL))]
     ['open', 'num', 'sep', 'num', 'close']
     """
-    if not any(token.text == "]" for token in tokens):
+    if not any(token.text in ("[", "]") for token in tokens):
         return tokens
     result: list[Token] = []
     depth = 0

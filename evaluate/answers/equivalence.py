@@ -22,9 +22,13 @@ from multilingual_math_audit.evaluate.answers.trees import Unreadable
 from multilingual_math_audit.records import Doubt
 
 _PLAIN_INTEGER = re.compile(r"[+-]?\d{1,4000}")
+_BRACKET = re.compile(r"(?<!\\frac)(?<!\\text)(?<!sqrt)(?:[(\[\]]|\\?\{(?![,.]\}))")
 _DISPLAY = re.compile(
-    r"\\left(?![a-z])|\\right(?![a-z])|\\displaystyle|\\[,;:! ]|\s+|\$|\\\(|\\\)|~|\\(?:text|mathrm|mbox|textbf|mathbf)(?=\{)"
+    r"\\left(?![a-z])|\\right(?![a-z])|\\displaystyle|\$|\\\(|\\\)|\\(?:text|mathrm|mbox|textbf|mathbf)(?=\{)"
 )
+
+# A space between two digits or two letters tells `1 2` from `12`; any other is for the eye.
+_SPACES = re.compile(r"(?<![^\W_])(?:\s|~|\\[,;:! ])+|(?:\s|~|\\[,;:! ])+(?![^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,8 @@ def _readings(key: str, answer: str, language: str) -> list[Notation]:
     if not (is_ambiguous(key) or is_ambiguous(answer)):
         return [first]
     if language in ("tr", "pt"):
-        listed = re.search(r"[(\[{\]]", re.sub(r"\{,\}|\\[a-z]+\{", "", key)) and ";" not in key
-        return [first, *others] if listed else [first]
+        clear = all(not is_ambiguous(text) or (_BRACKET.search(text) and ";" not in text) for text in (key, answer))
+        return [first, *others] if clear else [first]
     return [first, *(n for n in others if n is not POINT_OR_COMMA or not is_ambiguous(key))]
 
 
@@ -125,7 +129,7 @@ def _read(text: str, notation: Notation) -> Form | None:
 
 def shown(text: str) -> str:
     """The text without what cannot be seen or does not matter: spaces, sizes, dollars, text wrappers."""
-    text = _DISPLAY.sub("", strip(text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = _SPACES.sub("", _DISPLAY.sub("", strip(text))).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     return text.replace("{", "").replace("}", "") if "{" in text and text.count("{") == 1 and text[0] == "{" else text
 
 

@@ -26,6 +26,7 @@ _BESIDE = re.compile(
 _DENIED_BEFORE = re.compile(r"\b(?:not|isn't|aren't|não\s+é|não)\s*[:$\\(\[\s]*$", re.IGNORECASE)
 _DENIED_AFTER = re.compile(r"[\s$\\)\].]{0,6}(?:değil)", re.IGNORECASE)
 _UNIT_AFTER = re.compile(r"\$?\s?(?:\\?%|\^\{?\\circ\}?|°|(?:percent|pct|per cent|por cento)\b)", re.IGNORECASE)
+_MINUS_BEFORE = re.compile(r"(?:^|[=($ \n{])[-−]$")
 _STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}|[*_${}\\]|\\[,;! ]")
 _WINDOW = 400
 
@@ -138,9 +139,8 @@ def _beside(text: str, boxes: list[Box]) -> list[Box]:
 def _in_context(text: str, box: Box) -> str:
     """The content with the sign before the box and the percent or degree sign after it."""
     content = box.content
-    before = text[max(0, box.start - 2) : box.start]
-    if before[-1:] in ("-", "−") and (len(before) == 1 or before[0] in "=($ ") and box.start >= 2 and text[box.start - 2] != "\n":
-        content = f"-({content})" if before[0] != " " or "=" in text[max(0, box.start - 6) : box.start] else content
+    if _MINUS_BEFORE.search(text, max(0, box.start - 2), box.start):
+        content = f"-({content})"
     if (unit := _UNIT_AFTER.match(text, box.end)) is not None and "%" not in content:
         content += " " + unit[0].lstrip("$ ")
     return content

@@ -39,6 +39,7 @@ EMPTY = Form("empty")
 REALS = Form("reals")
 
 _WRAPPING = re.compile(r"^(?:\*\*|__|`+|\"|<[a-z]+>)+|(?:\*\*|__|`+|\"|</[a-z]+>)+$")
+_ARTICLES = frozenset({"a", "an", "the", "bir", "um", "uma", "o", "os", "as"})
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
 _CHOICE_ALONE = re.compile(r"^[(\[]?\s*([A-H])\s*[)\].:]*$")
@@ -158,7 +159,8 @@ class Reader:
         while position < end and self.tokens[position].kind in ("word", "sym", "op") and position - start < 8:
             token = self.tokens[position]
             if token.kind == "op" and token.text == ":" and position > start and self.tokens[position - 1].kind == "word":
-                return position + 1
+                label = (fold_case(word.text) for word in self.tokens[start:position])
+                return start if any(word in words.QUALIFIERS for word in label) else position + 1
             if token.kind == "op":
                 break
             position += 1
@@ -372,6 +374,9 @@ class Reader:
             remark = token.text == "(" and token.kind == "open" and self.partner[p] == end - 1 and all(
                 t.kind in ("word",) for t in self.tokens[p + 1 : end - 1])  # fmt: skip
             minutes = token.kind == "fn" and token.text == "min" and p == end - 1
+            if p == start + 1 == end - 1 and token.kind == "sym" and token.spaced and token.text in words.SHORT_UNITS and (
+                self.tokens[start].kind == "num"):  # fmt: skip
+                return p
             if (token.kind == "word" or remark or minutes) and all(self.is_unit_token(q, p) for q in range(p, end)):
                 return p
         return end
@@ -391,6 +396,8 @@ def _outline(opened: str, closed: str) -> str:
 
 
 def _text(parts: list[str]) -> Form:
+    if len(parts) > 1 and fold_case(parts[0]) in _ARTICLES:
+        parts = parts[1:]
     phrase = fold_case(" ".join(parts))
     if len(parts) == 1 and phrase in words.FIXED:
         return Form("text", text=words.FIXED[phrase])

@@ -93,7 +93,7 @@ class Parser:
 
     def follows_number_well(self) -> bool:
         before = self.tokens[self.position - 1]
-        return before.kind == "close" or before.text == "infty"
+        return before.kind == "close" or before.text in ("infty", "!")
 
     def starts_operand(self, token: Token) -> bool:
         if token.kind in ("num", "sym", "fn"):
@@ -312,6 +312,7 @@ def parse(tokens: list[Token], partner: list[int], start: int, end: int) -> Node
     """
     if start >= end:
         raise Unreadable("nothing to read")
-    return Parser(list(tokens), partner, start, end).formula()
+    parser = Parser(list(tokens), partner, start, end)
+    return constructs.stacked(parser) or parser.formula()
 
 

@@ -24,8 +24,8 @@ _DELIMITED = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\
 _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 # A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
 _START = re.compile(
-    rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^()\[\]]{{0,80}}[)\]}}\[])"
-    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥≠∈+*/^]|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H])(?![\w'’])|\|"
+    rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^()\[\]]{{0,80}}[)\]}}\[])"
+    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥≠∈+*/^]|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
 )
 _ATOM = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"
@@ -79,6 +79,8 @@ def _single(text: str, start: int, end: int) -> tuple[int, bool] | None:
             return match.end(), True
     if match := re.compile(_CURRENCY).match(text, start):
         start = match.end()
+    if text[start : start + 5].casefold() == "yüzde":
+        start = re.compile(r"yüzde\s+", re.IGNORECASE).match(text, start).end()  # type: ignore[union-attr]
     stop = _run(text, start, end)
     return (stop, False) if stop > start else None
 

@@ -14,6 +14,8 @@ from multilingual_math_audit.records import Doubt
 
 # A decimal with this many digits stands for the number it rounds.
 ENOUGH_DIGITS = 15
+# Values that need more digits than this are first told apart, if they can be, with few.
+_QUICK = 150
 _POINTS = (0, 1, 2, 3, 4)
 
 
@@ -78,7 +80,11 @@ def _is_rounding(name: str, shown: Fraction, exact: Fraction) -> bool:
     scaled = abs(exact) * 10**places
     if scaled.denominator == 1 or (shown < 0) != (exact < 0):
         return False
-    return abs(shown) * 10**places in (math.floor(scaled), math.floor(scaled + Fraction(1, 2)))
+    units = abs(shown) * 10**places
+    # A binary float printed in full is off by up to one unit in its last place.
+    if len(digits) > ENOUGH_DIGITS:
+        return abs(units - scaled) <= 1
+    return units in (math.floor(scaled), math.floor(scaled + Fraction(1, 2)))
 
 
 def _numeric(left: Node, right: Node) -> Verdict:
@@ -91,6 +97,8 @@ def _numeric(left: Node, right: Node) -> Verdict:
     names = symbols(left) | symbols(right)
     indexed = contains(left, "idx") or contains(right, "idx")
     integers = contains(left, "sum", "prod", "fact") or contains(right, "sum", "prod", "fact")
+    if reach > _QUICK and _clearly_different(left, right, integers and bool(names)):
+        return Verdict(False, "numeric")
     agreed = 0
     points = _POINTS if names or indexed else (0,)
     for point in points:
@@ -110,6 +118,24 @@ def _numeric(left: Node, right: Node) -> Verdict:
     if capped:
         return Verdict(False, "limit", "high")
     return Verdict(True, "numeric", "none")
+
+
+def _clearly_different(left: Node, right: Node, integers: bool) -> bool:
+    """Whether two precisions agree on both values and these are far apart: no rounding explains that."""
+    seen: list[list[Any]] = []
+    for digits in (60, 120):
+        evaluation = Evaluation(context(digits), 0, integers)
+        try:
+            seen.append([evaluation.value(left), evaluation.value(right)])
+        except (Undefined, Unknown, ZeroDivisionError, ValueError, OverflowError, TypeError):
+            return False
+    ctx = context(120)
+    (a, b), (c, d) = seen
+    if not all(ctx.isfinite(value) for value in (a, b, c, d)):
+        return False
+    tiny = ctx.mpf(10) ** -30
+    stable = abs(a - c) <= tiny * abs(c) and abs(b - d) <= tiny * abs(d)
+    return bool(stable and abs(c - d) > ctx.mpf(10) ** -15 * max(abs(c), abs(d)))
 
 
 def _same_at(left: Node, right: Node, evaluation: Evaluation, reach: int) -> bool | None:

@@ -38,7 +38,7 @@ _PT = (
 _COPULA = r"(?:\s*(?:is|are|equals?|was|should\s+be|must\s+be|would\s+be|becomes|é|são|seria|fica|vale|olarak|olur)\b)"
 _ANCHOR = re.compile(
     rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|(?P<r>(?:^|\n)\s*R)(?=\s*[:=])|(?P<hash>####)|(?P<tag><answer>))"
-    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:){_MARKUP}|{_COPULA}\s*:?{_MARKUP}|\s+não\s+é\b)?)",
+    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:){_MARKUP}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
     re.IGNORECASE,
 )
 _TRAILING_ANCHOR = re.compile(
@@ -68,12 +68,12 @@ _CONCLUDES = re.compile(
 )
 _STATES = re.compile(
     r"(?:\b(?:is|are|be|equals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|obtemos|temos|"
-    r"igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us)|[:=]|\bolarak)\s*(?:approximately|exactly|the\s+number|just|"
+    r"igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|also|então|portanto|approximately|exactly|the\s+number|just|"
     r"o\s+número|that)?\s*$",
     re.IGNORECASE,
 )
 _TR_ENDING = re.compile(
-    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r)|(?:\w+\s+){0,2}(?:olur|eder|bulunur|olmalıdır|elde\s+edilir|çıkar|vardır|kalır|dır|dir))\s*[.!]?\s*$",
+    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r)|(?:\w+\s+){0,2}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|çıkar|vardır|kalır|dır|dir))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n\s*\n")
@@ -240,7 +240,7 @@ def _closing_sentence(text: str) -> Statement | None:
     trailing = re.findall(r"[^\W\d_]+", after)
     if _NEGATED.search(sentence[max(0, value.start - 12) : value.start]) or any(fold_case(w) in words.QUALIFIERS for w in trailing):
         return None
-    if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or (
+    if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text) or (
         _STATES.search(before) and (not trailing or (len(trailing) <= 2 and ":" in before))
     ):
         return Statement(value.text, "sentence", "low")

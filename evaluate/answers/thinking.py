@@ -54,5 +54,7 @@ def visible_span(text: str) -> tuple[int, int]:
 
 def closed_thinking(text: str) -> str | None:
     """The thinking of a reply that closes it and then says nothing; None in every other case."""
-    start, end = visible_span(text)
-    return text[:start] if start and end == len(text) and not text[start:].strip() else None
+    tags = list(_TAG.finditer(text))
+    if not tags or not tags[-1]["close"] or text[tags[-1].end() :].strip():
+        return None
+    return text[: tags[-1].start()]

@@ -279,7 +279,7 @@ class _Lexer:
 _KNOWN = frozenset(
     fold_case(word)
     for group in (
-        words.UNITS, words.FIXED, words.PERCENT, words.MULTIPLIERS, words.QUALIFIERS, words.CHOICE_WORDS,
+        words.UNITS, words.FIXED, words.PERCENT, words.PERCENT_PARTS, words.MULTIPLIERS, words.QUALIFIERS, words.CHOICE_WORDS,
         words.ROUNDED, words.AND, words.OR, words.NUMBER_WORDS, words.LABELS,
     )
     for word in group

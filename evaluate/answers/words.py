@@ -28,6 +28,7 @@ OR = frozenset({"or", "veya", "ou", "yada", "veyahut"})
 # A lone `e` is Portuguese for "and" as well as a constant, so it is a connective only between two whole values.
 PORTUGUESE_AND = "e"
 
+PERCENT_PARTS = frozenset({"por", "per", "cento"})
 PERCENT = frozenset({"percent", "pct", "percentage", "porcento", "yüzde"})
 MULTIPLIERS = {
     "thousand": 3, "bin": 3, "mil": 3, "million": 6, "milyon": 6, "milhão": 6, "milhões": 6, "billion": 9, "milyar": 9,
@@ -38,7 +39,7 @@ MULTIPLIERS = {
 QUALIFIERS = frozenset(
     "not değil değildir não never asla nunca except hariç exceto less more fewer fazla az mais menos least most above "
     "below altında üstünde under over between arası entre from up factorial squared cubed dozen half times kat vezes "
-    "maybe perhaps possibly belki talvez possivelmente unless if eğer se wrong yanlış errado no instead at than".split()
+    "maybe perhaps possibly belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış errado no instead at than".split()
 )
 ROUNDED = frozenset({"approximately", "about", "approx", "roughly", "yaklaşık", "aproximadamente", "cerca", "olarak"})
 
@@ -68,7 +69,7 @@ _UNIT_GROUPS = {
 UNITS: dict[str, str] = {word: unit for unit, words in _UNIT_GROUPS.items() for word in words.split()}
 UNITS.pop("mil")
 # In mathematics these letters are variables; they are units only inside a text command or after a number in prose.
-SHORT_UNITS = frozenset({"m", "s", "h", "g", "l", "t", "u"})
+SHORT_UNITS = frozenset({"m", "s", "h", "g", "L"})
 SQUARE = frozenset("square squared kare quadrado quadrados quadrada quadradas sq".split())
 CUBIC = frozenset("cubic cubed küp cúbico cúbicos cúbica cúbicas".split())
 
@@ -166,8 +167,9 @@ def unit_of(words: str) -> str | None:
             power = "^3"
         elif word not in ("de", "of", "area", "área", "alan", "volume", "hacim"):
             rest.append(word)
-    base = _FOLDED_UNITS.get(" ".join(rest))
+    base = _FOLDED_UNITS.get(" ".join(rest)) or _FOLDED_UNITS.get(_COPULA.sub("", " ".join(rest)))
     return f"{base}{power}" if base else None
 
 
+_COPULA = re.compile(r"(?:d|t)[iuü]r$")
 _FOLDED_UNITS = {fold_case(word): unit for word, unit in UNITS.items()}
