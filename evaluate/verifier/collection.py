@@ -165,13 +165,16 @@ def right(problem: Problem, texts: Sequence[str]) -> list[bool]:
     known: dict[str, bool] = {}
     for text in map(normalised, texts):
         if text not in known:
-            known[text] = bool(text) and answers_equal(
-                problem.answer,
-                text,
-                language=problem.language,
-                answer_kind=problem.answer_kind,
-                ordered=problem.ordered,
-            ).equal
+            known[text] = (
+                bool(text)
+                and answers_equal(
+                    problem.answer,
+                    text,
+                    language=problem.language,
+                    answer_kind=problem.answer_kind,
+                    ordered=problem.ordered,
+                ).equal
+            )
     return [known[normalised(text)] for text in texts]
 
 

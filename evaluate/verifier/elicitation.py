@@ -47,9 +47,7 @@ class Elicitor(Protocol):
 
     facts: ModelFacts
 
-    def elicit(
-        self, prompt: list[int], sequences: Sequence[list[int]], branches: Sequence[Branch]
-    ) -> list[Elicited]:
+    def elicit(self, prompt: list[int], sequences: Sequence[list[int]], branches: Sequence[Branch]) -> list[Elicited]:
         """The answers at the branches of one problem's sequences, in the order of the branches."""
         ...
 
@@ -164,9 +162,7 @@ class TransformersElicitor:
         """Let go of the model."""
         self.engine.close()
 
-    def elicit(
-        self, prompt: list[int], sequences: Sequence[list[int]], branches: Sequence[Branch]
-    ) -> list[Elicited]:
+    def elicit(self, prompt: list[int], sequences: Sequence[list[int]], branches: Sequence[Branch]) -> list[Elicited]:
         """The answers at the branches of one problem's sequences, in the order of the branches."""
         import torch
 

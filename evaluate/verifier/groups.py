@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,35 @@ class Batch:
     equal: Tensor
     agreement: Tensor
     correct: Tensor | None
+
+    def spans(self, answers: int) -> list[tuple[slice, slice]]:
+        """Slices (of answers, of tokens) of whole groups in a row, at most `answers` answers if several."""
+        counts = torch.bincount(self.group).tolist()
+        edges, held = [0], 0
+        for count in counts:
+            if held and held + count > answers:
+                edges.append(edges[-1] + held)
+                held = 0
+            held += count
+        edges.append(edges[-1] + held)
+        ends = [0, *(self.last + 1).tolist()]
+        return [(slice(a, b), slice(ends[a], ends[b])) for a, b in pairwise(edges)]
+
+    def narrow(self, answers: slice, tokens: slice) -> Batch:
+        """The batch of some whole groups: the slices that `spans` gave."""
+        return Batch(
+            states=self.states[tokens],
+            answer=self.answer[tokens] - answers.start,
+            lengths=self.lengths[answers],
+            last=self.last[answers] - tokens.start,
+            group=self.group[answers],
+            sequence=self.sequence[answers],
+            slot=self.slot[answers],
+            time=self.time[answers],
+            equal=self.equal[answers, answers],
+            agreement=self.agreement[answers],
+            correct=None if self.correct is None else self.correct[answers],
+        )
 
     def to(self, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Batch:
         """The batch on a device, its states in `dtype`."""

@@ -24,6 +24,7 @@ FEATURE_WIDTH = 64
 SLOT_SD = 0.02
 VOTE_CLIP = 1 / 128
 CHUNK = 2**24
+SPAN = 64
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,20 @@ class MultiSequenceVerifier(Checkpoint[VerifierConfig]):
         return logits
 
     def read(self, x: Tensor, queries: Tensor, batch: Batch) -> Tensor:
-        """[Q, d]: the block's output at the query tokens, given its input `x` [n, d] at all tokens."""
+        """[Q, d]: the block's output at the query tokens (in rising order), given its input `x` [n, d] at all tokens.
+
+        Groups do not see each other, so a batch of many is read a few at a time.
+        """
+        spans = batch.spans(SPAN)
+        if len(spans) == 1:
+            return self._read(x, queries, batch)
+        parts = []
+        for answers, tokens in spans:
+            inside = queries[(queries >= tokens.start) & (queries < tokens.stop)] - tokens.start
+            parts.append(self._read(x[tokens], inside, batch.narrow(answers, tokens)))
+        return torch.cat(parts)
+
+    def _read(self, x: Tensor, queries: Tensor, batch: Batch) -> Tensor:
         z = self.norm(x)
         heads, d = self.config.heads, x.shape[1]
         absorbed = len(queries) * heads < d

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -81,7 +80,8 @@ class StateFolder(Sequence[Group]):
             self.header = StatesHeader(**json.loads(file.read_text()))
         except FileNotFoundError:
             raise UsageError(
-                f"{self.folder} holds no hidden states.", "Collect them with: math-audit verifier collect RUN --model M."
+                f"{self.folder} holds no hidden states.",
+                "Collect them with: math-audit verifier collect RUN --model M.",
             ) from None
         except (OSError, ValueError, TypeError) as error:
             raise RecordError(f"{file} cannot be read: {error}.") from None
