@@ -75,9 +75,8 @@ def explain_load_error(model: str, error: Exception) -> AuditError:
             f"There is no model {model!r}: it is neither a folder here nor a model on the Hub.",
             "Give a Hub id (ORG/NAME), a folder with config.json and weights, or 'smollm2'.",
         )
-    if any(
-        words in low for words in ("couldn't connect", "connection error", "offline", "name resolution", "resolve host")
-    ):
+    away = ("couldn't connect", "check your connection", "offline", "name resolution")
+    if any(words in low for words in away):
         return EngineError(
             f"The model {model!r} is not on this machine and the Hub cannot be reached.",
             "Give a folder that holds it, or try again with a network.",

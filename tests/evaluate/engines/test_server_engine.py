@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import ChatServer, Fault, Reply
 
 from multilingual_math_audit.errors import EngineError, UsageError
 from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
 from multilingual_math_audit.evaluate.engines.protocol import Engine, Message, Request, Sample, SamplingSettings
-
-_SPEC = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[2] / "chat_server.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-chat_server = sys.modules.setdefault("chat_server", importlib.util.module_from_spec(_SPEC))
-_SPEC.loader.exec_module(chat_server)
-ChatServer, Fault, Reply = chat_server.ChatServer, chat_server.Fault, chat_server.Reply
 
 SETTINGS = SamplingSettings(max_tokens=100)
 QUICK = {"backoff": 0.02, "patience": 2.0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_model
 
 torch = pytest.importorskip("torch", reason="needs the transformers extra")
 transformers = pytest.importorskip("transformers", reason="needs the transformers extra")
@@ -19,12 +19,6 @@ from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, ope
 from multilingual_math_audit.evaluate.engines.protocol import Engine, Message, Request, SamplingSettings  # noqa: E402
 from multilingual_math_audit.evaluate.engines.sampler import draw_tokens  # noqa: E402
 from multilingual_math_audit.evaluate.engines.template import PromptTemplate  # noqa: E402
-
-_SPEC = importlib.util.spec_from_file_location("tiny_model", Path(__file__).with_name("tiny_model.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-tiny_model = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(tiny_model)
 
 GREEDY = SamplingSettings(temperature=0, max_tokens=24, mode="base")
 SAMPLED = SamplingSettings(temperature=1.0, top_p=0.95, max_tokens=24, mode="non-thinking")
