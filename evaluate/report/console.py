@@ -2,56 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rich import box
 from rich.table import Table
 
 from multilingual_math_audit.records import Score
 
+CAPTION = (
+    "CoT-Pass@k counts a sample only if the judge approves its chain. Stopped and tokens: solver / judge."
+    " In brackets behind a benchmark: its questions. An asterisk marks an interval of no width, which says nothing of uncertainty."
+)
 
-def score_table(scores: Sequence[Score], *, ks: Sequence[int] = (), strategies: Sequence[str] = ("majority",)) -> Table:
-    """One row per benchmark, judge, strategy and k: Pass@k, CoT-Pass@k, their difference, stop rates and tokens.
+
+def score_tables(
+    scores: Sequence[Score], *, ks: Sequence[int] = (), strategies: Sequence[str] = ("majority",)
+) -> Iterator[Table]:
+    """One table per judge and strategy (one without a judge where there is none), a row per benchmark and k.
 
     A cell that is not defined shows why: what is pending, or `n/a`.
     """
     shown = list(ks) or sorted({1, max((score.k or 1 for score in scores), default=1)})
-    table = Table(title=f"Solver {scores[0].solver}" if scores and scores[0].solver else None, title_justify="left")
-    for name in ("benchmark", "n", "k", "Pass@k", "judge", "CoT-Pass@k", "difference [95%]", "stopped", "tokens"):
-        table.add_column(name, justify="left" if name in ("benchmark", "judge") else "right", no_wrap=name != "judge")
+    judges: list[str | None] = [*sorted({score.judge for score in scores if score.judge})]
+    for judge in judges or [None]:
+        for strategy in strategies if judge else ("majority",):
+            yield _table(scores, shown, judge, strategy)
+
+
+def _table(scores: Sequence[Score], ks: Sequence[int], judge: str | None, strategy: str) -> Table:
+    solver = next((score.solver for score in scores if score.solver), None)
+    title = f"solver {solver}" + (f", judge {judge}, {strategy.replace('_', ' ')}" if judge else "")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, caption_justify="left")
+    table.pad_edge, table.collapse_padding = False, True
+    table.add_column("benchmark", no_wrap=True)
+    for name in ("k", "Pass@k", "CoT-Pass@k", "difference [95%]", "stopped", "tokens"):
+        if judge or name not in ("CoT-Pass@k", "difference [95%]"):
+            table.add_column(name, justify="right", no_wrap=True)
     for benchmark in dict.fromkeys(score.benchmark for score in scores):
-        for k in shown:
-            for row in _rows([score for score in scores if score.benchmark == benchmark], k, strategies):
-                table.add_row(benchmark, *row)
-        table.add_section()
-    table.caption = (
-        "Stopped and tokens: solver / judge. CoT-Pass@k counts a sample only if the judge approves its chain."
-    )
-    return table
-
-
-def _rows(cell: Sequence[Score], k: int, strategies: Sequence[str]) -> list[list[str]]:
-    base = _find(cell, "pass_at_k", k=k)
-    start = [str(base.n) if base else "0", str(k), _percent(base)]
-    judges = sorted({score.judge for score in cell if score.judge})
-    if not judges:
-        return [[*start, "-", "-", "-", _percent(_find(cell, "solver_stop_rate")), _tokens(cell)]]
-    rows = []
-    for judge in judges:
-        for strategy in strategies:
-            names = {"judge": judge, "strategy": strategy, "k": k}
-            label = judge if len(strategies) == 1 else f"{judge} ({strategy})"
-            stop = (_find(cell, "solver_stop_rate"), _find(cell, "judge_stop_rate", judge=judge))
-            rows.append(
-                [
-                    *start,
-                    label,
+        cell = [score for score in scores if score.benchmark == benchmark]
+        for number, k in enumerate(ks):
+            base = _find(cell, "pass_at_k", k=k)
+            row = [f"{benchmark} ({base.n})"] if number == 0 and base else [""]
+            row += [str(k), _percent(base)]
+            if judge:
+                names = {"judge": judge, "strategy": strategy, "k": k}
+                row += [
                     _percent(_find(cell, "cot_pass_at_k", **names)),
                     _interval(_find(cell, "difference", **names)),
-                    " / ".join(_percent(score) for score in stop),
-                    _tokens(cell, judge),
                 ]
-            )
-    return rows
+            row += [_stopped(cell, judge), _tokens(cell, judge)] if number == 0 else ["", ""]
+            table.add_row(*row)
+    table.caption = CAPTION if judge else None
+    return table
 
 
 def _find(cell: Sequence[Score], metric: str, **names: object) -> Score | None:
@@ -72,14 +74,31 @@ def _percent(score: Score | None) -> str:
 def _interval(score: Score | None) -> str:
     if score is None or score.value is None or score.low is None or score.high is None:
         return _percent(score)
-    mark = " (no width)" if score.low == score.high else ""
+    mark = "*" if score.low == score.high else ""
     return f"{100 * score.value:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]{mark}"
 
 
-def _tokens(cell: Sequence[Score], judge: str | None = None) -> str:
-    solver = _find(cell, "solver_tokens")
-    parts = [solver.value if solver else None]
-    if judge is not None:
-        judged = _find(cell, "judge_tokens", judge=judge)
-        parts.append(judged.value if judged else None)
-    return " / ".join("n/a" if part is None else f"{part:,.0f}" for part in parts)
+def _stopped(cell: Sequence[Score], judge: str | None) -> str:
+    parts = [_find(cell, "solver_stop_rate")]
+    if judge:
+        parts.append(_find(cell, "judge_stop_rate", judge=judge))
+    return " / ".join("n/a" if p is None or p.value is None else f"{100 * p.value:.0f}%" for p in parts)
+
+
+def _tokens(cell: Sequence[Score], judge: str | None) -> str:
+    parts = [_find(cell, "solver_tokens")]
+    if judge:
+        parts.append(_find(cell, "judge_tokens", judge=judge))
+    return " / ".join("n/a" if p is None or p.value is None else _short(p.value) for p in parts)
+
+
+def _short(number: float) -> str:
+    """A count in few letters.
+
+    >>> _short(950), _short(12_345), _short(416e6)
+    ('950', '12.3k', '416.0M')
+    """
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{letter}"
+    return f"{number:.0f}"

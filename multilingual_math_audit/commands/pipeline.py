@@ -95,7 +95,7 @@ def score_and_print(
     seed: int = 0,
 ) -> None:
     """Write scores.jsonl and submission.json, and print the table."""
-    from multilingual_math_audit.evaluate.report.console import score_table
+    from multilingual_math_audit.evaluate.report.console import score_tables
     from multilingual_math_audit.submissions.pack import write_submission
 
     if unknown := set(strategies) - set(STRATEGIES):
@@ -113,7 +113,14 @@ def score_and_print(
         )
     run.replace(Score, scores)
     write_submission(run)
-    Console().print(score_table(scores, ks=ks, strategies=strategies))
+    for table in score_tables(scores, ks=ks, strategies=strategies):
+        wide_console().print(table)
+
+
+def wide_console() -> Console:
+    """A console as wide as the terminal, or as a table needs where there is none."""
+    console = Console()
+    return console if console.is_terminal else Console(width=110)
 
 
 def finish(run: Run, *failures: Failures) -> None:
