@@ -11,7 +11,8 @@ from multilingual_math_audit.records import Score
 
 CAPTION = (
     "CoT-Pass@k counts a sample only if the judge approves its chain. Stopped and tokens: solver / judge."
-    " In brackets behind a benchmark: its questions. An asterisk marks an interval of no width, which says nothing of uncertainty."
+    " In brackets behind a benchmark: its questions."
+    " An asterisk marks an interval of no width, which says nothing of uncertainty."
 )
 
 
