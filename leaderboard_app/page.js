@@ -1,0 +1,20 @@
+() => {
+  const languageLinks = () => document.querySelectorAll("a.language").forEach((link) => {
+    link.search = window.location.search;
+  });
+  window.rememberView = (query) => {
+    const kept = new URLSearchParams(window.location.search);
+    const next = new URLSearchParams(query);
+    for (const name of ["__theme", "page"]) if (kept.has(name) && !next.has(name)) next.set(name, kept.get(name));
+    const text = next.toString();
+    history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
+    languageLinks();
+  };
+  window.rememberPage = (page) => {
+    const next = new URLSearchParams(window.location.search);
+    if (page === "leaderboard") next.delete("page"); else next.set("page", page);
+    const text = next.toString();
+    history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
+    languageLinks();
+  };
+}
