@@ -17,7 +17,11 @@ def _ends_operand(token: Token | None) -> bool:
 
 
 def _ends_item(token: Token | None) -> bool:
-    return token is None or token.kind in ("sep", "rel", "close", "word") or token.text in ("cup", "cap", "setminus", "backslash")
+    return (
+        token is None
+        or token.kind in ("sep", "rel", "close", "word")
+        or token.text in ("cup", "cap", "setminus", "backslash")
+    )
 
 
 def with_roles(tokens: list[Token]) -> list[Token]:

@@ -166,7 +166,11 @@ def _relations(key: Form, answer: Form, rules: Rules) -> Verdict | None:
         return forms_equal(key, given[1], rules)
     elif answer.kind == "relation" and answer.text == "=":
         return _computed(key, answer, rules)
-    if is_set(key) and (is_set(answer) or answer.kind in ("set", "empty")) or (is_set(answer) and key.kind in ("set", "empty")):
+    if (
+        is_set(key)
+        and (is_set(answer) or answer.kind in ("set", "empty"))
+        or (is_set(answer) and key.kind in ("set", "empty"))
+    ):
         return None
     return Verdict(False, "equation")
 
@@ -230,7 +234,10 @@ def _is_time(form: Form) -> bool:
 def _matrices(key: Form, answer: Form, rules: Rules) -> Verdict:
     if key.kind == answer.kind == "matrix":
         same = len(key.items) == len(answer.items) and key.text == answer.text
-        return Verdict(same and all(_in_order(a.items, b.items, rules) for a, b in zip(key.items, answer.items, strict=True)), "matrix")
+        return Verdict(
+            same and all(_in_order(a.items, b.items, rules) for a, b in zip(key.items, answer.items, strict=True)),
+            "matrix",
+        )
     matrix, other = (key, answer) if key.kind == "matrix" else (answer, key)
     cells = [cell for row in matrix.items for cell in row.items]
     if 1 in (len(matrix.items), len(matrix.items[0].items)) and other.kind == "group" and other.text == "()":
@@ -323,5 +330,3 @@ def _distinct(items: Sequence[Form], rules: Rules) -> list[Form]:
         if not any(forms_equal(item, other, rules).equal for other in kept):
             kept.append(item)
     return kept
-
-

@@ -261,7 +261,13 @@ def proper_fraction(parser: Parser) -> Fraction | None:
     tokens = parser.tokens[parser.position : min(parser.position + 4, parser.end)]
     if len(tokens) >= 3 and token.kind == tokens[2].kind == "num" and token.spaced and tokens[1].text == "/":
         top_value, bottom_value = token.value, tokens[2].value
-        if top_value and bottom_value and token.text.isdigit() and tokens[2].text.isdigit() and top_value < bottom_value:
+        if (
+            top_value
+            and bottom_value
+            and token.text.isdigit()
+            and tokens[2].text.isdigit()
+            and top_value < bottom_value
+        ):
             parser.position += 3
             return top_value / bottom_value
     return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 
 from multilingual_math_audit.evaluate.answers.comparison import Rules, forms_equal
+from multilingual_math_audit.evaluate.answers.exact import Undefined, rational
 from multilingual_math_audit.evaluate.answers.forms import Form, read, strip
 from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
 from multilingual_math_audit.evaluate.answers.numbers import (
@@ -16,12 +18,14 @@ from multilingual_math_audit.evaluate.answers.numbers import (
     is_ambiguous,
     notations,
 )
+from multilingual_math_audit.evaluate.answers.realsets import is_set
 from multilingual_math_audit.evaluate.answers.scalars import Verdict
 from multilingual_math_audit.evaluate.answers.tokens import MAX_CHARS, TooLarge
 from multilingual_math_audit.evaluate.answers.trees import Unreadable
 from multilingual_math_audit.records import Doubt
 
 _PLAIN_INTEGER = re.compile(r"[+-]?\d{1,4000}")
+_DECIMAL_COMMA = re.compile(r"-?\d+(?:,|\{,\})\d+")
 _BRACKET = re.compile(r"(?<!\\frac)(?<!\\text)(?<!sqrt)(?:[(\[\]]|\\?\{(?![,.]\}))")
 _DISPLAY = re.compile(
     r"\\left(?![a-z])|\\right(?![a-z])|\\displaystyle|\$|\\\(|\\\)|\\(?:text|mathrm|mbox|textbf|mathbf)(?=\{)"
@@ -66,6 +70,76 @@ def answers_equal(
         return Comparison(False, "limit", "high")
 
 
+def is_readable(key: str, language: str = "any") -> bool:
+    """Whether a key is an answer at all: a value, a list, a relation, a word; nothing empty, no torn formula.
+
+    >>> is_readable("3/4"), is_readable("Ankara"), is_readable(""), is_readable(r"\\frac{1}{")
+    (True, True, False, False)
+    """
+    return _form(key, language) is not None
+
+
+def _form(key: str, language: str) -> Form | None:
+    """The form of a key in its likeliest notation; words that are no formula are a text."""
+    folded = fold(key.strip())
+    if not folded or len(folded) > MAX_CHARS:
+        return None
+    for notation in notations(language):
+        try:
+            return read(folded, notation)
+        except Unreadable:
+            continue
+        except (TooLarge, RecursionError):
+            return None
+    torn = folded.count("{") != folded.count("}") or folded.count("(") != folded.count(")")
+    return None if torn and not re.search(r"[\[\]]", folded) else Form("text", text=folded)
+
+
+def reads_as(key: str, kind: str, *, language: str = "any") -> bool:
+    """Whether a key reads as an answer kind and equals itself by its mathematics, not only by its letters.
+
+    >>> reads_as("0,5", "decimal", language="pt"), reads_as("0,5", "integer", language="pt")
+    (True, False)
+    """
+    form = _form(key, language)
+    if form is None:
+        return False
+    try:
+        same = form.kind == "text" or forms_equal(form, form, Rules(kind)).equal
+    except (Unreadable, TooLarge):
+        return False
+    return same and _is_of_kind(form, kind)
+
+
+def _is_of_kind(form: Form, kind: str) -> bool:
+    value = None
+    if form.kind == "scalar" and form.node is not None:
+        with contextlib.suppress(Undefined):
+            value = rational(form.node)
+    match kind:
+        case "integer":
+            return value is not None and value.denominator == 1
+        case "fraction" | "decimal":
+            return value is not None
+        case "percent":
+            return value is not None
+        case "radical":
+            return form.kind == "scalar"
+        case "interval":
+            return is_set(form) or form.kind == "empty"
+        case "tuple":
+            return form.kind in ("group", "list", "matrix")
+        case "set":
+            return form.kind in ("set", "list", "empty", "union", "builder", "reals", "scalar")
+        case "equation":
+            return form.kind == "relation" or (form.kind == "list" and form.items[0].kind == "relation")
+        case "choice":
+            return bool(
+                re.fullmatch(r"\\?\(?[A-H]\)?|.*\b[A-H]\b.*", form.text or (form.node.name if form.node else ""))
+            )
+    return True
+
+
 def _compare_long(key: str, answer: str) -> Comparison:
     """Two integers of any length; nothing else that long is compared."""
     if key.isascii() and answer.isascii() and key.isdigit() and answer.isdigit():
@@ -100,7 +174,8 @@ def _readings(key: str, answer: str, language: str) -> list[Notation]:
     if language in ("tr", "pt"):
         clear = all(not is_ambiguous(text) or (_BRACKET.search(text) and ";" not in text) for text in (key, answer))
         return [first, *others] if clear else [first]
-    return [first, *(n for n in others if n is not POINT_OR_COMMA or not is_ambiguous(key))]
+    scalar = not is_ambiguous(key) or _DECIMAL_COMMA.fullmatch(key)
+    return [first, *(n for n in others if n is not POINT_OR_COMMA or scalar)]
 
 
 def _compare_in(key: str, answer: str, notation: Notation, rules: Rules) -> Comparison:

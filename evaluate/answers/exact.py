@@ -288,7 +288,7 @@ def _raised(base: Node, exponent: dict[Any, Fraction]) -> dict[Any, Fraction]:
     form = _normal(base)
     if constant is not None and constant.denominator == 1:
         if len(form) == 1:
-            (monomial, coefficient), = form.items()
+            ((monomial, coefficient),) = form.items()
             if abs(constant) * _bits(coefficient) > MAX_BITS:
                 raise Inexact
             scaled_monomial = {atom: _frozen({m: c * constant for m, c in power}) for atom, power in monomial}

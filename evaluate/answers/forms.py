@@ -67,7 +67,11 @@ def strip(text: str) -> str:
     previous = None
     while text != previous:
         previous = text
-        text = _WRAPPING.sub("", text.strip()).strip().rstrip(".;,: ").removesuffix("\\").strip("$ \n\t")
+        text = _WRAPPING.sub("", text.strip()).strip()
+        # An ellipsis says that more follows; a full stop only ends the sentence.
+        if not text.endswith((". .", "..")):
+            text = text.rstrip(".;,: ")
+        text = text.removesuffix("\\").strip("$ \n\t")
     return text
 
 
@@ -158,7 +162,12 @@ class Reader:
         position = start
         while position < end and self.tokens[position].kind in ("word", "sym", "op") and position - start < 8:
             token = self.tokens[position]
-            if token.kind == "op" and token.text == ":" and position > start and self.tokens[position - 1].kind == "word":
+            if (
+                token.kind == "op"
+                and token.text == ":"
+                and position > start
+                and self.tokens[position - 1].kind == "word"
+            ):
                 label = (fold_case(word.text) for word in self.tokens[start:position])
                 return start if any(word in words.QUALIFIERS for word in label) else position + 1
             if token.kind == "op":
@@ -201,7 +210,9 @@ class Reader:
         # A lone spaced `e` between two whole values is the Portuguese "and".
         if token.kind == "sym" and token.text == "e" and token.spaced and start < position < end - 1:
             after, before = self.tokens[position + 1], self.tokens[position - 1]
-            whole = before.kind in ("num", "close", "word") and (after.kind in ("num", "open") or after.text in "-\\sqrtfrac")
+            whole = before.kind in ("num", "close", "word") and (
+                after.kind in ("num", "open") or after.text in "-\\sqrtfrac"
+            )
             if after.spaced and (whole or any(t.kind == "rel" for t in self.tokens[position:end])):
                 return "and"
         return ""
@@ -229,7 +240,7 @@ class Reader:
         return replace(form, tokens=tuple(self.tokens[start:end]))
 
     def trimmed(self, start: int, end: int) -> tuple[int, int]:
-        while start < end and (self.tokens[end - 1].text in (".", ":") or (
+        while start < end and (self.tokens[end - 1].text == ":" or (
             self.tokens[end - 1].kind == "word" and fold_case(self.tokens[end - 1].text) == "ya")):  # fmt: skip
             end -= 1
         return self.after_label(start, end), end
@@ -247,14 +258,21 @@ class Reader:
         if (form := self.named_set(start, end)) is not None:
             return form
         colons = [p for p in self.top(start, end) if self.tokens[p].text == ":" and self.tokens[p].kind == "op"]
-        if colons and not any(token.kind == "word" for token in self.tokens[start:colons[-1]]):
+        if colons and not any(token.kind == "word" for token in self.tokens[start : colons[-1]]):
             bounds = [start - 1, *colons, end]
             return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in zip(bounds, bounds[1:], strict=False)))
         return self.scalar(start, end)
 
     def operation(self, start: int, end: int, depth: int) -> Form | None:
         """A union, an intersection or a difference of sets, from left to right."""
-        names = {"cup": "cup", "bigcup": "cup", "cap": "cap", "setminus": "minus", "backslash": "minus", "smallsetminus": "minus"}
+        names = {
+            "cup": "cup",
+            "bigcup": "cup",
+            "cap": "cap",
+            "setminus": "minus",
+            "backslash": "minus",
+            "smallsetminus": "minus",
+        }
         signs = []
         for p in self.top(start, end):
             token = self.tokens[p]
@@ -294,9 +312,13 @@ class Reader:
         return Form("group", items, text="()" if token.text == "<" else _outline(token.text, close.text))
 
     def braces(self, start: int, end: int, depth: int, spans: list[tuple[int, int]]) -> Form:
-        bars = [p for p in self.top(start + 1, end - 1) if self.tokens[p].text in ("|", ":") and self.tokens[p].kind == "op"]
+        bars = [
+            p for p in self.top(start + 1, end - 1) if self.tokens[p].text in ("|", ":") and self.tokens[p].kind == "op"
+        ]
         if len(bars) == 1 and any(self.tokens[p].kind == "rel" for p in range(bars[0], end)):
-            return Form("builder", (self.answer(start + 1, bars[0], depth + 1), self.answer(bars[0] + 1, end - 1, depth + 1)))
+            return Form(
+                "builder", (self.answer(start + 1, bars[0], depth + 1), self.answer(bars[0] + 1, end - 1, depth + 1))
+            )
         if not spans:
             return EMPTY
         return Form("set", tuple(self.item(*span, depth + 1) for span in spans))
@@ -360,7 +382,11 @@ class Reader:
         if any(word not in words.ROUNDED and word not in words.PERCENT and not words.unit_of(word) for word in prefix):
             raise Unreadable("words before the value")
         folded = fold_case(phrase).replace(" / ", "/").replace(" ^ ", "^")
-        if folded.replace(" ", "") in words.PERCENT or words.PERCENT & set(prefix) or folded in ("por cento", "per cent"):
+        if (
+            folded.replace(" ", "") in words.PERCENT
+            or words.PERCENT & set(prefix)
+            or folded in ("por cento", "per cent")
+        ):
             return Form("scalar", node=Node("pct", (node,)))
         if folded in words.MULTIPLIERS:
             return Form("scalar", node=Node("mul", (node, number(10 ** words.MULTIPLIERS[folded]))))

@@ -66,6 +66,8 @@ def _fold_character(character: str) -> str:
 
 
 _FOLD = _Table()
+# In plain text a raised Unicode 2 after a metre is an area, never a variable squared.
+_UNIT_POWER = re.compile(r"(?<=\d)\s?([cdkm]?m)([²³])(?!\w)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
@@ -77,9 +79,14 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.translate(_FOLD) if _CONTROL.search(text) else text
+    text = _UNIT_POWER.sub(_unit_power, text)
     text = _SUPER_RUN.sub(lambda run: "^{" + "".join(_SUPER[c] for c in run[0]) + "}", text)
     text = _SUB_RUN.sub(lambda run: "_{" + "".join(_SUB[c] for c in run[0]) + "}", text)
     return unicodedata.normalize("NFC", text).translate(_FOLD)
+
+
+def _unit_power(match: re.Match[str]) -> str:
+    return rf"\text{{ {match[1]}}}^{'2' if match[2] == '²' else '3'}"
 
 
 def fold_case(text: str) -> str:

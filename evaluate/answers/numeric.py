@@ -68,7 +68,13 @@ def _estimate(node: Node) -> float:
         return math.prod(parts)
     if node.op == "pow":
         base, exponent = max(parts[0], 1.0), parts[1]
-        return math.exp(min(700.0, math.log(base) * exponent)) if base > 1 and exponent < 1e6 else base if base <= 1 else math.inf
+        return (
+            math.exp(min(700.0, math.log(base) * exponent))
+            if base > 1 and exponent < 1e6
+            else base
+            if base <= 1
+            else math.inf
+        )
     if node.op in ("fact", "dfact"):
         return math.exp(min(700.0, parts[0] * math.log(parts[0] + 1))) if parts[0] < 1e6 else math.inf
     return max(parts, default=4.0)
@@ -151,7 +157,9 @@ class Evaluation:
             if self.ctx.re(exponent) <= 0:
                 raise Undefined
             return base
-        if abs(exponent) > _MAX_MAGNITUDE or (abs(exponent) > 10**5 and abs(self.ctx.log(abs(base))) * abs(exponent) > _MAX_MAGNITUDE):
+        if abs(exponent) > _MAX_MAGNITUDE or (
+            abs(exponent) > 10**5 and abs(self.ctx.log(abs(base))) * abs(exponent) > _MAX_MAGNITUDE
+        ):
             raise Unknown("an exponent beyond what can be computed")
         # An odd root of a negative number is its real one, as at school.
         if written.op == "num" and written.value is not None and self.ctx.im(base) == 0 and self.ctx.re(base) < 0:
@@ -203,7 +211,21 @@ class Evaluation:
                     return max(values) if name == "max" else min(values)
                 case "binomial":
                     return self.binomial(values)
-                case "sin" | "cos" | "tan" | "cot" | "sec" | "csc" | "asin" | "acos" | "atan" | "acot" | "sinh" | "cosh" | "tanh":
+                case (
+                    "sin"
+                    | "cos"
+                    | "tan"
+                    | "cot"
+                    | "sec"
+                    | "csc"
+                    | "asin"
+                    | "acos"
+                    | "atan"
+                    | "acot"
+                    | "sinh"
+                    | "cosh"
+                    | "tanh"
+                ):
                     return getattr(ctx, name)(first)
                 case "re" | "im" | "arg":
                     return getattr(ctx, name)(first)
@@ -229,5 +251,3 @@ class Evaluation:
             raise Unknown("a sum without end")
         terms = [self.value(body, {**bound, node.name: self.ctx.mpf(n)}) for n in range(int(first), int(last) + 1)]
         return self.ctx.fsum(terms) if node.op == "sum" else self.ctx.fprod(terms)
-
-

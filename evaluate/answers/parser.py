@@ -62,7 +62,13 @@ class Parser:
         while True:
             while self.at("+", "-", "±", "∓"):
                 mark = self.tokens[self.position].text
-                sign = {"-": "+", "+": "-"}.get(sign, mark) if mark == "-" and sign in "+-" and sign else mark if mark != "+" else sign or "+"
+                sign = (
+                    {"-": "+", "+": "-"}.get(sign, mark)
+                    if mark == "-" and sign in "+-" and sign
+                    else mark
+                    if mark != "+"
+                    else sign or "+"
+                )
                 self.position += 1
             term = self.product()
             terms.append(_signed(term, sign))
@@ -268,13 +274,22 @@ class Parser:
             self.position = close + 1
             return constructs.choose_with_upper(self) if self.at("^") else ONE
         inner, outer = start, close
-        while self.tokens[inner + 1].text in ("(", "group") and self.partner[inner + 1] == outer - 1 and token.text in ("(", "group"):
+        while (
+            self.tokens[inner + 1].text in ("(", "group")
+            and self.partner[inner + 1] == outer - 1
+            and token.text in ("(", "group")
+        ):
             inner, outer = inner + 1, outer - 1
         self.enter()
         node = self.inside(inner)
         self.position = close + 1
         self.depth -= 1
-        if self.at("_") and token.text in ("(", "group") and outer == inner + 2 and self.tokens[inner + 1].kind == "num":
+        if (
+            self.at("_")
+            and token.text in ("(", "group")
+            and outer == inner + 2
+            and self.tokens[inner + 1].kind == "num"
+        ):
             self.position += 1
             return Node("base", (self.argument(),), name=self.tokens[inner + 1].text)
         return Node("fn", (node,), name=token.text) if token.text in ("floor", "ceil") else node
@@ -314,5 +329,3 @@ def parse(tokens: list[Token], partner: list[int], start: int, end: int) -> Node
         raise Unreadable("nothing to read")
     parser = Parser(list(tokens), partner, start, end)
     return constructs.stacked(parser) or parser.formula()
-
-

@@ -32,7 +32,9 @@ _ATOM = re.compile(
     r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|[α-ωΔ]"
     r"|[-+−–±×·÷*/^_=<>≤≥≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
 )
-_JOIN = re.compile(r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)")
+_JOIN = re.compile(
+    r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
+)
 _WORD = re.compile(r"\s*(%|\\%|[€₺£$]|[^\W\d_]+(?:[./²³^][^\W_]+|[²³])*)")
 _SUFFIX = re.compile(r"['’]\s?[a-zçğıöşü]{1,8}(?!\w)", re.IGNORECASE)
 _STOP = re.compile(r"[.!?;\n]")
@@ -121,7 +123,10 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
     """Whether the atom after a space belongs to the sentence rather than to the formula."""
     if text[position] == "(":
         # `10 (on)` and `42 (see above)`: a remark in words.
-        return re.match(r"\([^()\d=]*[^\W\d_]{2,}[^()]*\)", text[position:end]) is not None and text[last - 1] not in "+-*/^=<>"
+        return (
+            re.match(r"\([^()\d=]*[^\W\d_]{2,}[^()]*\)", text[position:end]) is not None
+            and text[last - 1] not in "+-*/^=<>"
+        )
     if text[position].isalpha():
         before = text[last - 1]
         if before in "+-−*/^=<>≤≥×·(∈":
@@ -130,7 +135,11 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
     if text[position].isdigit():
         # Groups of thousands and mixed numbers go on; another number does not.
         run = re.match(r"\d{3}(?!\d)|\d+/\d", text[position:end])
-        return run is None and text[last - 1] not in "+-−*/^=<>≤≥×·÷(√±∈}" and not text[:last].endswith(("cdot", "times", "le", "ge", "leq", "geq", "neq", "pm", "ne"))
+        return (
+            run is None
+            and text[last - 1] not in "+-−*/^=<>≤≥×·÷(√±∈}"
+            and not text[:last].endswith(("cdot", "times", "le", "ge", "leq", "geq", "neq", "pm", "ne"))
+        )
     return False
 
 
@@ -160,7 +169,11 @@ def _with_unit(text: str, start: int, stop: int, end: int) -> tuple[int, str]:
             return position, shown + " " + " ".join(taken[: index + 1])
     for count in range(len(taken), 0, -1):
         phrase = " ".join(folded[:count])
-        known = words.unit_of(fold(phrase)) or phrase.replace(" ", "") in words.PERCENT or phrase in ("%", "\\%", "por cento", "per cent")
+        known = (
+            words.unit_of(fold(phrase))
+            or phrase.replace(" ", "") in words.PERCENT
+            or phrase in ("%", "\\%", "por cento", "per cent")
+        )
         if known or phrase in words.MULTIPLIERS or (count == 1 and phrase in words.CHOICE_WORDS):
             return _end_of(text, stop, count), shown + " " + " ".join(taken[:count])
     return stop, shown

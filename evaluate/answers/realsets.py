@@ -99,7 +99,9 @@ class _Builder:
         self.tolerance = self.ctx.mpf(10) ** -(self.ctx.dps - 60)
 
     def close(self, a: Any, b: Any) -> bool:
-        return bool(a == b or (self.ctx.isfinite(a) and self.ctx.isfinite(b) and abs(a - b) <= self.tolerance * max(1, abs(a))))
+        return bool(
+            a == b or (self.ctx.isfinite(a) and self.ctx.isfinite(b) and abs(a - b) <= self.tolerance * max(1, abs(a)))
+        )
 
     def probes(self, breaks: tuple[Any, ...]) -> list[Any]:
         """Every point where membership may change, and one point of every gap."""
@@ -262,11 +264,12 @@ class _Builder:
             raise Unreadable("no polynomial of small degree")
         dense = _dense(points, coefficients[: degree + 1])
         try:
-            roots = ctx.polyroots(dense[::-1], maxsteps=120, extraprec=ctx.prec) if degree > 1 else [-dense[0] / dense[1]]
+            roots = (
+                ctx.polyroots(dense[::-1], maxsteps=120, extraprec=ctx.prec) if degree > 1 else [-dense[0] / dense[1]]
+            )
         except ctx.NoConvergence:
             raise Unreadable("roots that cannot be found") from None
         return [ctx.re(r) for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -30]
-
 
 
 def _parts(node: Node) -> list[Node]:

@@ -11,7 +11,17 @@ from multilingual_math_audit.evaluate.answers.numeric import Evaluation, Unknown
 from multilingual_math_audit.evaluate.answers.scalars import scalars_equal
 from multilingual_math_audit.evaluate.answers.trees import MINUS_ONE, Node, contains, symbols
 
-_DECORATION = ("overline:", "bar:", "vec:", "overrightarrow:", "angle:", "triangle:", "measuredangle:", "hat:", "widehat:")
+_DECORATION = (
+    "overline:",
+    "bar:",
+    "vec:",
+    "overrightarrow:",
+    "angle:",
+    "triangle:",
+    "measuredangle:",
+    "hat:",
+    "widehat:",
+)
 _NAME_COMMANDS = frozenset(
     "overline bar vec hat widehat overrightarrow angle triangle measuredangle Delta mathbb circ operatorname".split()
 )

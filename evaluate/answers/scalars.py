@@ -159,7 +159,11 @@ def _long_decimal(left: Node, right: Node, names: set[str]) -> Verdict | None:
     if names:
         return None
     for decimal, other in ((left, right), (right, left)):
-        if decimal.op != "num" or decimal.value is None or len(decimal.name.replace(".", "").lstrip("0")) < ENOUGH_DIGITS:
+        if (
+            decimal.op != "num"
+            or decimal.value is None
+            or len(decimal.name.replace(".", "").lstrip("0")) < ENOUGH_DIGITS
+        ):
             continue
         ctx = context(len(decimal.name) + 40)
         try:

@@ -25,16 +25,12 @@ class Statement:
 
 
 _MARKUP = r"[*_#>`~\s]*"
-_EN = (
-    r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s*\b(?:answers?|ans)\b(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?"
-)
+_EN = r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s*\b(?:answers?|ans)\b(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?"
 _TR = (
     r"\b(?:nihai|doğru|son|kesin)?\s*(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ımız)?|"
     r"sonuç(?!\s+olarak)(?:lar)?|sonuc(?:u|umuz)|doğru\s+(?:seçenek|şık))\b"
 )
-_PT = (
-    r"\b(?:respostas?|gabarito|resultado|alternativa|opção)\b(?:\s+(?:final|finais|correta|corretas|certa|é\s+a\s+correta))?"
-)
+_PT = r"\b(?:respostas?|gabarito|resultado|alternativa|opção)\b(?:\s+(?:final|finais|correta|corretas|certa|é\s+a\s+correta))?"
 _COPULA = r"(?:\s*(?:is|are|equals?|was|should\s+be|must\s+be|would\s+be|becomes|é|são|seria|fica|vale|olarak|olur)\b)"
 _ANCHOR = re.compile(
     rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|(?P<r>(?:^|\n)\s*R)(?=\s*[:=])|(?P<hash>####)|(?P<tag><answer>))"
@@ -47,7 +43,9 @@ _TRAILING_ANCHOR = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|isn't|aren't|não|değil|cannot|can't|never)\b", re.IGNORECASE)
-_BUT = re.compile(r"\b(?:but|rather|instead|e\s+sim|mas\s+sim|mas|e|e,\s*sim|sondern|aksine|ama)\b[\s,:]*|,\s*", re.IGNORECASE)
+_BUT = re.compile(
+    r"\b(?:but|rather|instead|e\s+sim|mas\s+sim|mas|e|e,\s*sim|sondern|aksine|ama)\b[\s,:]*|,\s*", re.IGNORECASE
+)
 RETRACTED = re.compile(
     r"\b(?:wait|hold\s+on|scratch\s+that|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
     r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
@@ -67,7 +65,7 @@ _CONCLUDES = re.compile(
     re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"(?:\b(?:is|are|be|equals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|obtemos|temos|"
+    r"(?:(?:['’]s|\bis|\bare|\bbe|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|obtemos|temos|"
     r"igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|also|então|portanto|approximately|exactly|the\s+number|just|"
     r"o\s+número|that)?\s*$",
     re.IGNORECASE,
@@ -206,7 +204,11 @@ def _whole(text: str) -> str | None:
     if outside != plain and len(re.findall(r"\$\$?", plain)) > 4:
         return None
     outside = re.sub(r"\\[A-Za-z]+(?:\{[^{}]*\})?", " ", outside)
-    prose = [word for word in re.findall(r"[^\W\d_]{2,}", outside) if fold_case(word) not in _NEUTRAL and words.unit_of(word) is None]
+    prose = [
+        word
+        for word in re.findall(r"[^\W\d_]{2,}", outside)
+        if fold_case(word) not in _NEUTRAL and words.unit_of(word) is None
+    ]
     phrase = fold_case(plain.strip(" ."))
     known = phrase in words.EMPTY or phrase in words.REALS or phrase in words.FIXED or phrase in words.NUMBER_WORDS
     if known or not prose:
@@ -216,7 +218,14 @@ def _whole(text: str) -> str | None:
 
 _NEUTRAL = frozenset(
     fold_case(word)
-    for group in (words.PERCENT, words.AND, words.OR, words.FUNCTIONS, words.CHOICE_WORDS, {"pi", "por", "cento", "per", "ou"})
+    for group in (
+        words.PERCENT,
+        words.AND,
+        words.OR,
+        words.FUNCTIONS,
+        words.CHOICE_WORDS,
+        {"pi", "por", "cento", "per", "ou"},
+    )
     for word in group
 )
 
@@ -238,12 +247,20 @@ def _closing_sentence(text: str) -> Statement | None:
         return Statement(sentence, "sentence", "low") if fold_case(sentence.strip(" .")) in words.EMPTY else None
     before, after = sentence[: value.start], sentence[value.end :].strip(" .!*$\n")
     trailing = re.findall(r"[^\W\d_]+", after)
-    if _NEGATED.search(sentence[max(0, value.start - 12) : value.start]) or any(fold_case(w) in words.QUALIFIERS for w in trailing):
+    if _NEGATED.search(sentence[max(0, value.start - 12) : value.start]) or any(
+        fold_case(w) in words.QUALIFIERS for w in trailing
+    ):
         return None
-    if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text) or (
-        _STATES.search(before) and (not trailing or (len(trailing) <= 2 and ":" in before))
+    if (
+        _TR_ENDING.match(sentence[value.start + len(value.text) :])
+        or re.search(r" \w+[dt][ıiuü]r$", value.text)
+        or (_STATES.search(before) and (not trailing or (len(trailing) <= 2 and ":" in before)))
     ):
         return Statement(value.text, "sentence", "low")
-    if value.formula and not trailing and (re.search(r"[=<>≤≥]|\\(?:le|ge|ne|in)", value.text) or _STATES.search(before)):
+    if (
+        value.formula
+        and not trailing
+        and (re.search(r"[=<>≤≥]|\\(?:le|ge|ne|in)", value.text) or _STATES.search(before))
+    ):
         return Statement(value.text, "sentence", "low")
     return None

@@ -14,9 +14,28 @@ _CLOSE = (
     r"|<\|channel\|>final<\|message\|>"
 )
 _TAG = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
-# Every tag starts with one of these; most replies hold none of them and are done after three quick looks.
-_STARTS = ("<", "[THINK]", "[/THINK]", "◁")
-_WORDS = re.compile(r"think|thought|reason|reflect|channel", re.IGNORECASE)
+_AFTER_ANGLE = frozenset("tTsSrR/| ")
+_MANY = 40
+
+
+def may_think(text: str) -> bool:
+    """Whether the text may hold a thinking tag; quick, and never wrong when it says no.
+
+    >>> may_think("x < 5"), may_think("<think>")
+    (False, True)
+    """
+    position = text.find("<")
+    seen = 0
+    while position >= 0:
+        if text[position + 1 : position + 2] in _AFTER_ANGLE and (seen := seen + 1) and _TAG.match(text, position):
+            return True
+        if seen > _MANY:
+            return _TAG.search(text, position) is not None
+        position = text.find("<", position + 1)
+    if "◁" in text:
+        return True
+    # Bracket tags open a reply; a closing one stands before the visible part.
+    return "[" in text and ("[THINK]" in text[:400].upper() or "[/THINK]" in text)
 
 
 def visible_part(text: str) -> str:
@@ -37,7 +56,7 @@ def visible_span(text: str) -> tuple[int, int]:
     >>> visible_span("<think>a</think> b")
     (16, 18)
     """
-    if not any(mark in text for mark in _STARTS) or not _WORDS.search(text):
+    if not may_think(text):
         return 0, len(text)
     start = 0
     opened: int | None = None

@@ -73,6 +73,7 @@ _REPEATING = re.compile(
     r"(\d+)(?:[.,]|\{,\})(\d*)(?:\\(?:overline|bar|overbar)\s?(?:\{(\d+)\}|(\d))|\((\d+)\)|\\dot\s?(?:\{(\d)\}|(\d)))"
 )
 _EXPONENT = re.compile(r"[eE]([+-]?\d{1,6})(?![\w.])")
+_TIGHT_COMMA = re.compile(r"(?<=\d),\\!\s?(?=\d{3}(?!\d))")
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
 _TIMES_X = re.compile(r"\s?[xX]\s?(?=10\s?(?:\^|\*\*|\{))")
 _CURRENCY = re.compile(r"(?:R|US|A|C)?\\?\$\s?(?=[-+]?[\d.])|R\\?\$|US\\?\$|\\\$|[€£₺]")
@@ -129,7 +130,9 @@ class _Lexer:
             self.position = match.end()
             period = next(group for group in match.groups()[2:] if group)
             shown = to_int(match[1] + match[2])
-            value = Fraction(to_int(match[1] + match[2] + period) - shown, 10 ** len(match[2]) * (10 ** len(period) - 1))
+            value = Fraction(
+                to_int(match[1] + match[2] + period) - shown, 10 ** len(match[2]) * (10 ** len(period) - 1)
+            )
             self.add("num", match[0], value)
             return
         reading = read_number(text, start, self.notation, nested=self.nested > 0)
@@ -162,7 +165,9 @@ class _Lexer:
             self.add("fn", words.FUNCTIONS.get(run) or words.FUNCTIONS[lower])
         elif lower in ("pi", "infinity", "inf"):
             self.add("cmd", "pi" if lower == "pi" else "infty")
-        elif run[:-1] in words.FUNCTIONS and len(run) > 3 and run[-1] in "xytnabcθ" and fold_case(run) not in words.UNITS:
+        elif (
+            run[:-1] in words.FUNCTIONS and len(run) > 3 and run[-1] in "xytnabcθ" and fold_case(run) not in words.UNITS
+        ):
             self.add("fn", words.FUNCTIONS[run[:-1]])
             self.add("sym", run[-1])
         elif _is_word(run):
@@ -213,7 +218,9 @@ class _Lexer:
             self.position += 1
         if name in ("quad", "qquad", "newline"):
             self.add("sep", "quad")
-        elif name in ("hspace", "vspace", "tag", "label") and (m := re.compile(r"\*?\{[^{}]*\}").match(self.text, self.position)):
+        elif name in ("hspace", "vspace", "tag", "label") and (
+            m := re.compile(r"\*?\{[^{}]*\}").match(self.text, self.position)
+        ):
             self.position = m.end()
         self.spaced = self.spaced or name not in ("left", "right")
 
@@ -250,7 +257,9 @@ class _Lexer:
         inner.nested = self.nested
         if tokens := inner.run():
             first = tokens[0]
-            self.tokens.append(Token(first.kind, first.text, self.spaced or content[0] == " ", first.value, first.exact))
+            self.tokens.append(
+                Token(first.kind, first.text, self.spaced or content[0] == " ", first.value, first.exact)
+            )
             self.tokens.extend(tokens[1:])
         self.spaced = content.endswith(" ")
 
@@ -314,6 +323,8 @@ def tokenize(text: str, notation: Notation) -> list[Token]:
     """
     if len(text) > MAX_CHARS:
         raise TooLarge("too many characters")
+    # `12,\!345`: a comma with its space taken back groups digits whatever the notation.
+    text = _TIGHT_COMMA.sub("", text)
     try:
         return _Lexer(text, notation, in_text=False, depth=0).run()
     except OverflowError as error:
