@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from multilingual_math_audit.evaluate.report.comparison import Comparison, Omission, comparison_table
+from multilingual_math_audit.evaluate.report.tables import Table as DataTable
+from multilingual_math_audit.evaluate.report.tables import format_value
 
 
 def print_reproduction(
@@ -45,3 +47,16 @@ def _rows(comparisons: Sequence[Comparison]) -> Table:
     for row in table.rows:
         shown.add_row(*(escape(str(row[column.name])) for column in table.columns))
     return shown
+
+
+def print_table(table: DataTable, *, columns: Sequence[str]) -> None:
+    """Print some columns of a table of a report; empty ones are left out, long ones folded by the terminal."""
+    shown = Table(title=escape(table.title), title_justify="left")
+    chosen = [
+        c for c in table.columns if c.name in columns and any(r.get(c.name) not in (None, "") for r in table.rows)
+    ]
+    for column in chosen:
+        shown.add_column(escape(column.heading), justify="left" if column.form == "text" else "right", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*(escape(format_value(row.get(column.name), column.form)) for column in chosen))
+    Console().print(shown)
