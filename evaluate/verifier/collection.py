@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from multilingual_math_audit.errors import UsageError
-from multilingual_math_audit.evaluate.engines.protocol import Message
+from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig
 from multilingual_math_audit.evaluate.solve import solver_request
 from multilingual_math_audit.evaluate.verifier.checkers import Checker, normalised, open_checker
 from multilingual_math_audit.evaluate.verifier.elicitation import (
@@ -24,6 +24,7 @@ from multilingual_math_audit.evaluate.verifier.elicitation import (
     every,
 )
 from multilingual_math_audit.evaluate.verifier.groups import Group
+from multilingual_math_audit.evaluate.verifier.rewards import RewardModel
 from multilingual_math_audit.evaluate.verifier.states import Shard, StateFolder, StatesHeader, shard_name, write_shard
 from multilingual_math_audit.records import Mode, Problem, Solution
 from multilingual_math_audit.store import Run
@@ -39,6 +40,7 @@ class CollectPlan:
     delimiter: str = END
     checker: str = "symbolic"
     checker_model: str | None = None
+    prm: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,24 @@ class Collected:
     sequences: int
     answers: int
     correct: int
+
+
+def open_elicitor(config: EngineConfig) -> Elicitor:
+    """What asks a model for answers, through transformers or vLLM; raises MissingExtra or EngineError."""
+    if config.model == "smollm2":
+        from multilingual_math_audit.evaluate.engines.smollm import fetch_smollm2
+
+        config = replace(config, model=str(fetch_smollm2()))
+    if config.engine == "vllm":
+        from multilingual_math_audit.evaluate.verifier.vllm_elicitation import VllmElicitor
+
+        return VllmElicitor(config)
+    if config.engine != "transformers":
+        raise UsageError(f"Hidden states cannot be had from {config.engine!r}.", "Engines: transformers, vllm.")
+    from multilingual_math_audit.evaluate.engines.transformers import TransformersEngine
+    from multilingual_math_audit.evaluate.verifier.elicitation import TransformersElicitor
+
+    return TransformersElicitor(TransformersEngine(config))
 
 
 def header_of(elicitor: Elicitor, plan: CollectPlan) -> StatesHeader:
@@ -88,6 +108,7 @@ def collect(run: Run, elicitor: Elicitor, plan: CollectPlan) -> Iterator[Collect
     pending = pending_problems(run, StateFolder.create(plan.folder, header))
     solver = run.settings.get("solver", {})
     mode, shots = solver.get("mode", "non-thinking"), int(solver.get("shots", 0))
+    rewards = RewardModel(plan.prm) if plan.prm is not None and pending else None
     wanted = {problem.id for problem in pending}
     solutions: dict[str, list[Solution]] = defaultdict(list)
     for solution in run.read(Solution):
@@ -96,7 +117,7 @@ def collect(run: Run, elicitor: Elicitor, plan: CollectPlan) -> Iterator[Collect
     for problem in pending:
         mine = sorted(solutions.pop(problem.id), key=lambda solution: solution.sample)
         prompt = elicitor.facts.template.encode(solver_request(problem, shots=shots), mode)
-        shard = collect_problem(problem, mine, elicitor, plan, prompt=prompt, mode=mode)
+        shard = collect_problem(problem, mine, elicitor, plan, prompt=prompt, mode=mode, rewards=rewards)
         write_shard(plan.folder, header, shard)
         assert shard.group.correct is not None
         yield Collected(problem.id, len(mine), len(shard.group.lengths), int(shard.group.correct.sum()))
@@ -110,6 +131,7 @@ def collect_problem(
     *,
     prompt: list[int],
     mode: Mode,
+    rewards: RewardModel | None = None,
 ) -> Shard:
     """One problem's shard: its solutions' answers with their states, which of them are equal, and which are right."""
     opening = elicitor.facts.template.opening(mode)
@@ -123,8 +145,12 @@ def collect_problem(
     answers = elicitor.elicit(prompt, sequences, branches)
     seconds = time.perf_counter() - start
     checker = open_checker(plan.checker, model=plan.checker_model, language=problem.language)
+    group = group_of(problem, answers, checker, size=len(sequences))
+    if rewards is not None:
+        traces = [(elicitor.decode(sequences[one.branch.sequence][: one.branch.keep]), one.text) for one in answers]
+        group = replace(group, columns={**group.columns, "prm": torch.tensor(rewards.score(problem.question, traces))})
     return Shard(
-        group=group_of(problem, answers, checker, size=len(sequences)),
+        group=group,
         question=problem.question,
         item=problem.item,
         benchmark=problem.benchmark,
@@ -176,10 +202,3 @@ def right(problem: Problem, texts: Sequence[str]) -> list[bool]:
                 ).equal
             )
     return [known[normalised(text)] for text in texts]
-
-
-def prompt_of(problem: Problem, elicitor: Elicitor, *, mode: Mode, shots: int) -> list[int]:
-    """The tokens a solver was given for a problem."""
-    messages: tuple[Message, ...] = solver_request(problem, shots=shots)
-    tokens: list[int] = elicitor.facts.template.encode(messages, mode)
-    return tokens

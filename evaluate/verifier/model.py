@@ -35,7 +35,7 @@ class VerifierConfig:
     reads each sequence's last answer; a `streaming` one reads all answers and lets none see a later one. `mixture`:
     head weights over masks are free numbers or a softmax of them. `average`: logits are averaged over answers that the
     checker calls equal (terminal only; off for unreliable checkers). `vote_skip` adds beta * logit(agreement) with a
-    learned beta that starts at 1, so that the untrained verifier is self-consistency.
+    learned beta that starts at 1, so that the untrained verifier is self-consistency; one sequence has no vote.
     """
 
     width: int
@@ -47,7 +47,7 @@ class VerifierConfig:
     readout: Literal["last", "mean"] = "last"
     average: bool = True
     agreement: bool = True
-    vote_skip: bool = False
+    vote_skip: bool = True
     source: dict[str, Any] | None = None
     kind: str = "multi-sequence-verifier"
 
@@ -58,6 +58,7 @@ class VerifierConfig:
             raise UsageError(f"A group of {self.size} sequences was asked for.", "Give at least 1.")
         every: tuple[Mask, ...] = ("full", "sequence", "equivalence", "answer")
         terminal: tuple[Mask, ...] = ("full", "equivalence", "answer")
+        object.__setattr__(self, "vote_skip", self.vote_skip and self.size > 1)
         object.__setattr__(self, "masks", tuple(self.masks) or (every if self.streaming else terminal))
 
 
@@ -68,7 +69,7 @@ class MultiSequenceVerifier(Checkpoint[VerifierConfig]):
     >>> groups = groups_from_arrays({"x": torch.randn(1, 4, 3, 8), "cls": [[0, 0, 1, 2]], "y": [[1, 1, 0, 0]]})
     >>> verifier = MultiSequenceVerifier(VerifierConfig(width=8, heads=2, size=4))
     >>> verifier.probabilities(groups[0])
-    array([0.5, 0.5, 0.5, 0.5])
+    array([0.5 , 0.5 , 0.25, 0.25])
     """
 
     config_class: ClassVar[type[Any]] = VerifierConfig

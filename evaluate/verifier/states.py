@@ -216,3 +216,9 @@ def _facts(path: Path, header: StatesHeader) -> dict[str, Any]:
     if differences := there.differences(header):
         raise SettingsMismatch(f"{path} was collected otherwise than its folder: {'; '.join(differences)}.")
     return metadata
+
+
+def find_states(path: str | Path) -> StateFolder:
+    """The states of a folder, or those that collect put in a run folder."""
+    folder = Path(path)
+    return StateFolder(folder if (folder / HEADER).exists() else folder / "states")
