@@ -9,6 +9,7 @@ from typing import Any
 
 from multilingual_math_audit.evaluate.answers.exact import Undefined, normal_form, rational
 from multilingual_math_audit.evaluate.answers.numeric import MAX_DIGITS, Evaluation, Unknown, context, height
+from multilingual_math_audit.evaluate.answers.tail import needs_tail, proved_equal
 from multilingual_math_audit.evaluate.answers.trees import Node, contains, symbols
 from multilingual_math_audit.records import Doubt
 
@@ -107,7 +108,7 @@ def _numeric(left: Node, right: Node) -> Verdict:
         except Undefined:
             continue
         except Unknown:
-            return Verdict(False, "unknown", "high")
+            return _by_sympy(left, right)
         except (ZeroDivisionError, ValueError, OverflowError, MemoryError, TypeError):
             continue
         if same is False:
@@ -118,6 +119,13 @@ def _numeric(left: Node, right: Node) -> Verdict:
     if capped:
         return Verdict(False, "limit", "high")
     return Verdict(True, "numeric", "none")
+
+
+def _by_sympy(left: Node, right: Node) -> Verdict:
+    proof = proved_equal(left, right) if needs_tail(left, right) else None
+    if proof is None:
+        return Verdict(False, "limit", "high")
+    return Verdict(proof, "sympy", "low")
 
 
 def _clearly_different(left: Node, right: Node, integers: bool) -> bool:
