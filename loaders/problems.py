@@ -116,7 +116,7 @@ def _read_rows(path: Path, source: Source) -> list[Row]:
         if source.format == "jsonl":
             return [json.loads(line) for line in text.splitlines() if line.strip()]
         return list(json.loads(text))
-    except (ValueError, OSError, csv.Error) as error:
+    except (ValueError, TypeError, OSError, csv.Error) as error:
         raise SourceError(f"{path.name} cannot be read as {source.format}: {error}.", _what_to_do(source)) from None
 
 

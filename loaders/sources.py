@@ -161,17 +161,18 @@ def _store(source: Source) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix="part-")
         os.close(handle)
+        part = Path(name)
+        try:
+            _fetch(source, part)
+            _check_digest(Found(source, part), label=f"The download {source_url(source)}")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(
-            f"The cache {target.parent} cannot be written: {error.strerror}.", "Set MATH_AUDIT_CACHE to another folder."
+            f"The cache {target.parent} cannot be written: {error.strerror or error}.",
+            "Free some space, or set MATH_AUDIT_CACHE to another folder.",
         ) from None
-    part = Path(name)
-    try:
-        _fetch(source, part)
-        _check_digest(Found(source, part), label=f"The download {source_url(source)}")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 
@@ -231,7 +232,10 @@ def _check_digest(found: Found, *, label: str) -> None:
     wanted = found.source.sha256
     if wanted is None:
         return
-    seen = hashlib.sha256(found.path.read_bytes()).hexdigest()
+    try:
+        seen = hashlib.sha256(found.path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise MissingSource(f"{label} cannot be read: {error.strerror or error}.", "Look at its permissions.") from None
     if seen != wanted:
         raise WrongDigest(
             f"{label} is another file than the pinned one:",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import http.server
 import importlib.util
+import json
 import socket
 import sys
 import threading
@@ -12,11 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from multilingual_math_audit.benchmarks.catalogue import Spec, find_spec
-from multilingual_math_audit.errors import UsageError
+from multilingual_math_audit.errors import StorageError, UsageError
 from multilingual_math_audit.loaders import sources
+from multilingual_math_audit.loaders.problems import load_benchmark
 from multilingual_math_audit.loaders.sources import (
     GatedSource,
     MissingSource,
@@ -200,3 +205,65 @@ def test_addresses_are_pinned_to_commits() -> None:
         source = find_spec(name).sources[0]
         assert len(source.revision) == 40
         assert source.revision in source_url(source)
+
+
+def test_a_cache_that_cannot_be_written(hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A cache path that runs through a file is a storage error that names the variable."""
+    (tmp_path / "file").write_text("x")
+    monkeypatch.setenv("MATH_AUDIT_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(StorageError, match="MATH_AUDIT_CACHE"):
+        find_source(find_spec("tubitak2026"))
+
+
+def test_a_benchmark_over_the_raw_route(hub, shared: Path) -> None:
+    """The Turkish translation, downloaded from its pinned path, gives its thirty problems."""
+    spec = find_spec("aime2026_tr")
+    hub.raw_files[_raw_path(spec)] = (shared / "sources" / "aime2026_tr.parquet").read_bytes()
+    assert [problem.id for problem in load_benchmark("aime2026_tr")] == [f"aime2026_tr/{row}" for row in range(1, 31)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_benchmark_over_the_hub_route(hub, shared: Path, tmp_path: Path) -> None:
+    """The same English problems in the Hub's columns and format are the same records, word for word."""
+    folder = shared / "sources"
+    rows = [json.loads(line) for line in (folder / "aime2026_en.jsonl").read_text(encoding="utf-8").splitlines()]
+    suffix = find_spec("aime2026_en").sources[0].strip_suffix
+    table = pyarrow.table({
+        "problem_idx": list(range(1, 31)),
+        "answer": [int(row["answer"]) for row in rows],
+        "problem": [row["prompt"].removesuffix(suffix) for row in rows],
+    })  # fmt: skip
+    pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+    data = (tmp_path / "x.parquet").read_bytes()
+    hub.add_repository("dataset", "MathArena/aime_2026", {"data/train-00000-of-00001.parquet": data})
+    assert load_benchmark("aime2026_en") == load_benchmark("aime2026_en", sources=folder)
+
+
+def test_the_token_is_not_carried_to_another_host(hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large file is answered with an address elsewhere: the request there has no Authorization header."""
+    seen: list[str | None] = []
+
+    class Elsewhere(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            if self.path.startswith("/datasets/"):
+                self.send_response(302)
+                self.send_header("Location", f"http://localhost:{server.server_address[1]}/large")
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"PAR1")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setenv("HF_TOKEN", "hf_test")
+    assert find_source(find_spec("aime2026_en")).path.read_bytes() == b"PAR1"
+    server.shutdown()
+    server.server_close()
+    assert seen == ["Bearer hf_test", None]
