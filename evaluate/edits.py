@@ -17,6 +17,7 @@ from multilingual_math_audit.evaluate.keys import (
     Key,
     Unfit,
     WrongValue,
+    displayed,
     expression_edits,
     key_places,
     key_values,
@@ -87,14 +88,13 @@ class Chain:
         """The draws of one purpose."""
         return Dice("inject", self.seed, purpose)
 
-    def candidates(self, window: tuple[float, float]) -> Iterator[Place]:
-        """The numbers lying wholly inside a window of the text, unread as to their role, in reading order."""
+    def draw_places(self, window: tuple[float, float], dice: Dice) -> Iterator[Place]:
+        """The numbers lying wholly inside a window of the text, in drawn order, read only as far as asked for."""
         low, high = (round(share * len(self.text)) for share in window)
         start, end = _boundary(self.text, low, -1), _boundary(self.text, high, 1)
-        for match in literal_matches(self.text, start, end):
-            for place in read_places(self.text, match, self.language):
-                if low <= place.start and place.end <= high:
-                    yield place
+        inside = [m for m in literal_matches(self.text, start, end) if low <= m.start() and m.end() <= high]
+        for match in dice.shuffled(inside):
+            yield from read_places(self.text, match, self.language)
 
     def is_editable(self, place: Place) -> bool:
         """Whether a number computes something and may be changed without touching the question, key or answer."""
@@ -104,6 +104,8 @@ class Chain:
         if not values or values & self.given or values & {0, 1} or place.components() & self.given:
             return False
         if place.percent and {value / 100 for value in values} & self.given:
+            return False
+        if displayed(place, self.key) is not None:
             return False
         if any(box.start <= place.start < box.end for box in self.boxes):
             return False
@@ -138,7 +140,7 @@ def edit_intermediate(chain: Chain) -> Draft:
     """Change one number between 40% and 70% of the characters; one beside an operator, where there is one."""
     reserve = None
     dice = chain.dice("intermediate")
-    for place in dice.shuffled(list(chain.candidates(WINDOW))):
+    for place in chain.draw_places(WINDOW, dice):
         if reserve is not None and not computes(chain.text, place):
             continue
         if not chain.is_editable(place) or (miss := first_miss(chain, place, dice)) is None:
@@ -220,6 +222,7 @@ class AnswerEdits:
     boxed: tuple[Edit, ...]
     everywhere: tuple[Edit, ...] | None
     why_not: str
+    occurrences: int = 1
 
 
 def plan_answer_edits(chain: Chain) -> AnswerEdits:
@@ -242,7 +245,8 @@ def plan_answer_edits(chain: Chain) -> AnswerEdits:
         if reason:
             break
         try:
-            return AnswerEdits(wrong, plan.old, new, boxed, _all_edits(chain, wrong, places, boxed), "")
+            everywhere, occurrences = _all_edits(chain, wrong, places, boxed)
+            return AnswerEdits(wrong, plan.old, new, boxed, everywhere, "", occurrences)
         except Unfit as unfit:
             reason = str(unfit) if str(unfit) != "no_wrong_value_fits" else reason
     if first is None:
@@ -300,13 +304,15 @@ def wrong_key(key: Key, wrong: WrongValue) -> str:
 
 def _all_edits(
     chain: Chain, wrong: WrongValue, places: list[tuple[Place, Fraction]], boxed: tuple[Edit, ...]
-) -> tuple[Edit, ...]:
+) -> tuple[tuple[Edit, ...], int]:
+    """The replacements in the whole chain, and in how many places the key stood, the box counted once."""
     box = chain.box
     if chain.key.place is not None:
-        edits = [edit for place, shown in places for edit in rewrite(place, shown, wrong)]
+        found = [rewrite(place, shown, wrong) for place, shown in places]
     else:
-        edits = expression_edits(chain.text, chain.key, wrong, chain.language)
-    outside = [edit for edit in edits if not box.start <= edit.start < box.end]
+        found = [[edit] for edit in expression_edits(chain.text, chain.key, wrong, chain.language)]
+    elsewhere = [edits for edits in found if not all(box.start <= edit.start < box.end for edit in edits)]
+    outside = [edit for edits in elsewhere for edit in edits]
     _refuse_given(chain, outside)
     everywhere = tuple(sorted([*outside, *boxed], key=lambda edit: edit.start))
     text = apply_edits(chain.text, everywhere)
@@ -319,7 +325,7 @@ def _all_edits(
     kept = (other.content for other in all_boxes(text))
     if any(answers_equal(chain.key.text, content, language=chain.language).equal for content in kept):
         raise Unfit("key_in_another_form")
-    return everywhere
+    return everywhere, len(elsewhere) + 1
 
 
 def _refuse_given(chain: Chain, edits: Sequence[Edit]) -> None:
@@ -332,17 +338,17 @@ def _refuse_given(chain: Chain, edits: Sequence[Edit]) -> None:
 
 def edit_final_answer(chain: Chain, plan: AnswerEdits) -> Draft:
     """Change the last box only."""
-    return _answer_draft(chain, plan, plan.boxed)
+    return _answer_draft(chain, plan, plan.boxed, 1)
 
 
 def edit_consistent(chain: Chain, plan: AnswerEdits) -> Draft:
     """Change every form of the key, the box included, to the same wrong value."""
     if plan.everywhere is None:
         raise Skip(plan.why_not)
-    return _answer_draft(chain, plan, plan.everywhere)
+    return _answer_draft(chain, plan, plan.everywhere, plan.occurrences)
 
 
-def _answer_draft(chain: Chain, plan: AnswerEdits, edits: Sequence[Edit]) -> Draft:
+def _answer_draft(chain: Chain, plan: AnswerEdits, edits: Sequence[Edit], occurrences: int) -> Draft:
     miss: Miss = plan.wrong.miss
     formed: Formed = miss.formed
     place = chain.key.place if chain.key.place is not None else chain.key.numerals[plan.wrong.index]
@@ -353,6 +359,6 @@ def _answer_draft(chain: Chain, plan: AnswerEdits, edits: Sequence[Edit]) -> Dra
         new=plan.new,
         formed=formed,
         fallback=miss.fallback,
-        occurrences=len(edits),
+        occurrences=occurrences,
         size=relative_size(place.values()[0], miss.value),
     )

@@ -4,7 +4,7 @@ and an instruction to the judge."""
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from multilingual_math_audit.evaluate.answers.boxes import last_box
 from multilingual_math_audit.evaluate.answers.thinking import visible_span
@@ -25,6 +25,8 @@ from multilingual_math_audit.evaluate.numerals import Place
 from multilingual_math_audit.evaluate.roles import computes
 
 WIDE_WINDOW = (0.1, 0.9)
+# Looking for a later use scans the rest of the chain, so only so many numbers are tried.
+_AT_MOST = 500
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÇĞİÖŞÜÁÂÃÀÉÊÍÓÔÕÚ\\$*(])|\n+")
 _MATHS = re.compile(r"[0-9].{0,80}?(?:[=+*/×·<>≤≥]|\\(?:times|cdot|frac|leq?|geq?)|[0-9)]\s?[-−]\s?[0-9(])", re.DOTALL)
 _OPERAND_BEFORE, _OPERAND_AFTER = r"(?<=[0-9})\]A-Za-z])", r"(?=\s*[0-9({\\A-Za-z])"
@@ -46,7 +48,7 @@ INSTRUCTIONS = {
 def edit_load_bearing(chain: Chain) -> Draft:
     """Change a number where it first appears beside an operator, between 20% and 70%, if it is used again later."""
     dice = chain.dice("load_bearing")
-    for place in dice.shuffled(list(chain.candidates((0.2, WINDOW[1])))):
+    for place in islice(chain.draw_places((0.2, WINDOW[1]), dice), _AT_MOST):
         if not computes(chain.text, place) or not chain.is_editable(place) or not _is_used_again(chain, place):
             continue
         if (miss := first_miss(chain, place, dice)) is not None:
@@ -68,7 +70,7 @@ def edit_dose(chain: Chain, n: int) -> Draft:
     """Change `n` numbers between 10% and 90%; a larger dose changes those of the smaller one and others."""
     dice = chain.dice("dose")
     edits: list[Edit] = []
-    for place in dice.shuffled(list(chain.candidates(WIDE_WINDOW))):
+    for place in chain.draw_places(WIDE_WINDOW, dice):
         if computes(chain.text, place) and chain.is_editable(place):
             miss = first_miss(chain, place, chain.dice(f"dose {place.start}"))
             edits += [edit_of_miss(place, miss)] if miss is not None else []

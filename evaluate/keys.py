@@ -154,7 +154,7 @@ def key_places(text: str, key: Key, language: str, span: tuple[int, int] | None 
         if run is not None and match["under"] is None and run.isdigit() and run not in digits:
             continue
         for place in read_places(text, match, language):
-            value = _displayed(place, values)
+            value = displayed(place, key)
             if place.doubtful and (value is not None or _holds(text, place, values)):
                 raise Unfit("key_in_doubtful_number")
             if value is not None and role_of(text, place, language) in ("quantity", "year"):
@@ -162,10 +162,16 @@ def key_places(text: str, key: Key, language: str, span: tuple[int, int] | None 
     return found
 
 
-def _displayed(place: Place, values: tuple[Fraction, ...]) -> Fraction | None:
+def displayed(place: Place, key: Key) -> Fraction | None:
+    """The value of the key that a place displays, rounded or cut decimals included; None when it displays another one.
+
+    `36%` and `0.36` display the key `36%`, and so does a bare `36`; `25%` and `0.25` display the keys `25` and `0.25`.
+    """
+    values = key_values(key)
+    exact = values[:1] if place.percent and len(values) == 2 else values
     for shown in place.values():
-        for value in values:
-            if shown == value or (place.percent and shown / 100 == value):
+        for value in exact:
+            if shown == value or (place.percent and len(values) == 1 and shown / 100 == value):
                 return value
             if place.form == "plain" and _rounds(place.readings[0][0], abs(shown), abs(value)) and shown * value > 0:
                 return value

@@ -31,6 +31,7 @@ _LITERAL = re.compile(
 )
 _PIECES = re.compile(rf"({_MARK})")
 _PERCENT = re.compile(r"\s?\\?%")
+_WORD = re.compile(r"(?<![\\A-Za-z])[^\W\d_]{2,}")
 _SPACES = ("~", "\u00a0", "\u2009", "\u202f", " ", "\\,", "\\;", "\\:", "{\\,}")
 
 
@@ -277,14 +278,18 @@ def is_attached(text: str, start: int) -> bool:
 
 
 def is_nested(text: str, start: int) -> bool:
-    """Whether a bracket opened on the same line is still open at `start`."""
+    """Whether a bracket opened on the same line is still open at `start`, with no word since: a list may stand there.
+
+    >>> is_nested("C(10,3)", 2), is_nested("(that is 1,277)", 9)
+    (True, False)
+    """
     line = text[max(text.rfind("\n", 0, start) + 1, start - 200) : start]
     depth = 0
-    for character in reversed(line):
-        if character in ")]":
+    for at in range(len(line) - 1, -1, -1):
+        if line[at] in ")]" or line.startswith("\\}", at):
             depth += 1
-        elif character in "([":
+        elif line[at] in "([" or line.startswith("\\{", at):
             if depth == 0:
-                return True
+                return _WORD.search(line, at + 1) is None
             depth -= 1
-    return bool(re.search(r"\\\{[^}]*$", line))
+    return False

@@ -12,11 +12,13 @@ from multilingual_math_audit.evaluate.keys import Key, expression_pattern
 from multilingual_math_audit.evaluate.numerals import is_negative, read_digits
 
 _POWER = re.compile(
-    r"([0-9]+(?:(?:\{,\}|[.,])[0-9]+)?)\s?(?:\\times|\\cdot|[×·*])\s?10\s?\^\s?\{?\s?([-−]?[0-9]{1,2})(?![0-9])"
-    r"|(?<![A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)[eE]([-+]?[0-9]{1,2})(?![A-Za-z0-9])"
+    r"(?<![0-9])([0-9]{1,40}(?:(?:\{,\}|[.,])[0-9]{1,40})?)\s?(?:\\times|\\cdot|[×·*])\s?10\s?\^\s?\{?\s?([-−]?[0-9]{1,2})(?![0-9])"
+    r"|(?<![A-Za-z0-9.])([0-9]{1,40}(?:\.[0-9]{1,40})?)[eE]([-+]?[0-9]{1,2})(?![A-Za-z0-9])"
 )
-_REPEATING = re.compile(r"([0-9]+)(?:\{,\}|[.,])([0-9]*)\\(?:overline|bar|dot)\s?\{?([0-9]+)\}?")
-_GLYPHS = re.compile(r"([0-9]*)([¼½¾⅐-⅞⅓⅔])")
+_REPEATING = re.compile(
+    r"(?<![0-9])([0-9]{1,40})(?:\{,\}|[.,])([0-9]{0,40})\\(?:overline|bar|dot)\s?\{?([0-9]{1,40})\}?"
+)
+_GLYPHS = re.compile(r"(?<![0-9])([0-9]{0,6})([¼½¾⅐-⅞⅓⅔])")
 _SEGMENT = re.compile(r"=\s*([^=$\n]{1,80}?)\s*(?=\$|=|\\\]|\\\)|\\\\|\n|[.,;]\s|$)")
 _AT_MOST = 60
 
