@@ -106,8 +106,8 @@ def draw_rows(sections: Sequence[Section], series: Sequence[str], axis: Axis, th
             panel.axvline(axis.zero, color=theme.muted, linewidth=0.8, zorder=1)
         _draw_points(panel, section.rows, step, theme)
     axes[-1].set_xlabel(axis.label)
-    if axis.limits is not None:
-        axes[-1].set_xlim(*axis.limits)
+    low, high = axis.limits or axes[-1].get_xlim()
+    axes[-1].set_xlim((low, high) if axis.limits else (min(low, -0.2), max(high, 1.0)))
     if len(series) > 1:
         looks = [(name, _dot(series_look(index, theme))) for index, name in enumerate(names)]
         add_legend(figure, looks, columns=_legend_columns(names))

@@ -75,8 +75,8 @@ def bootstrap_sum(
     total = np.zeros(resamples)
     for cell, weight in zip(cells, weights, strict=True):
         total += weight * draw_means(cell, design=design, resamples=resamples, seed=seed)
-    value = float(sum(weight * cell.mean for cell, weight in zip(cells, weights, strict=True)))
-    low, high = (float(round(end, 12)) for end in np.percentile(total, [2.5, 97.5]))
+    value = round(float(sum(weight * cell.mean for cell, weight in zip(cells, weights, strict=True))), 12) + 0.0
+    low, high = (float(round(end, 12)) + 0.0 for end in np.percentile(total, [2.5, 97.5]))
     return Interval(value, low, high, n - undefined, undefined)
 
 
