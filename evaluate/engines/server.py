@@ -7,7 +7,7 @@ import importlib.metadata
 import queue
 import random
 import threading
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -51,6 +51,19 @@ class Manners:
     n: int = 1
 
 
+def read_manners(options: Mapping[str, Any]) -> Manners:
+    """Manners from engine arguments; raises UsageError for one that is not a number above 0.
+
+    >>> read_manners({"n": 4}).n
+    4
+    """
+    for name, value in options.items():
+        wanted = int if name in ("tries", "n") else (int, float)
+        if isinstance(value, bool) or not isinstance(value, wanted) or value <= 0:
+            raise UsageError(f"--engine-args {name}={value} is not a number above 0.", "Give one, or leave it out.")
+    return Manners(**options)
+
+
 class ServerEngine:
     """Samples from `config.endpoints`, at most `config.concurrency` requests in flight (64 an endpoint by default).
 
@@ -68,7 +81,7 @@ class ServerEngine:
             raise UsageError("The server engine needs an endpoint.", "Give --endpoint http://localhost:8000/v1.")
         names = [field.name for field in fields(Manners)]
         self.config = config
-        self.manners = Manners(**{name: value for name, value in config.options.items() if name in names})
+        self.manners = read_manners({name: value for name, value in config.options.items() if name in names})
         self._body = {name: value for name, value in config.options.items() if name not in names}
         self._key = read_key()
         self._served: dict[str, Any] = {}

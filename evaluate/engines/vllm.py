@@ -154,6 +154,8 @@ class VllmEngine:
         """Shut vLLM down and give its memory back."""
         import gc
 
+        if not hasattr(self, "runner"):
+            return
         self.runner.close()
         del self.runner
         gc.collect()

@@ -209,6 +209,7 @@ def test_the_key_comes_from_the_environment_and_never_shows(
         found = by_id(engine.generate(map(request, range(3)), SETTINGS))
         assert server.requests[-1].authorization == "Bearer sk-secret-1"
     shown = f"{engine.facts()} {refused.value} {found} {caplog.text}"
+    assert "127.0.0.1" not in str(engine.facts())
     assert "sk-secret" not in shown
     assert "sk-wrong" not in shown
     assert "[key]" in shown
@@ -248,6 +249,8 @@ def test_no_server_no_url_no_address(connect: Callable[..., Engine]) -> None:
         connect("localhost:8000")
     with pytest.raises(UsageError, match="must hold no user, password"):
         connect("http://me:pass@host/v1")
+    with pytest.raises(UsageError, match="timeout=soon is not a number above 0"):
+        connect("http://host", timeout="soon")
     with pytest.raises(UsageError, match="needs an endpoint"):
         connect()
 
@@ -305,4 +308,4 @@ def test_leaving_the_stream_cancels_what_is_in_flight(connect: Callable[..., Eng
         next(stream)
         stream.close()  # type: ignore[attr-defined]
         engine.close()
-        assert server.count == 8
+        assert server.count <= 8
