@@ -132,7 +132,7 @@ class Worker:
 def split_config(config: EngineConfig) -> tuple[Layout, EngineConfig]:
     """How the work lies on the cluster, and the config of the engine in the actors.
 
-    >>> layout, inner = split_config(EngineConfig("ray", "m", data_parallel=4, options={"block": 16, "max_num_seqs": 64}))
+    >>> layout, inner = split_config(EngineConfig("ray", "m", options={"block": 16, "max_num_seqs": 64}))
     >>> layout.block, inner.engine, dict(inner.options)
     (16, 'vllm', {'max_num_seqs': 64})
     """
