@@ -158,7 +158,10 @@ def _write_table(folder: Path, name: str, table: Table) -> Written:
     try:
         with tempfile.TemporaryDirectory() as cache:
             builder = MathAuditBuilder(config_name=name, cache_dir=cache, rows=table.rows, columns=table.columns)
-            builder.download_and_prepare()
+            try:
+                builder.download_and_prepare()
+            except datasets.exceptions.DatasetGenerationError as error:
+                raise error.__cause__ or error from None
             data = builder.as_dataset(SPLIT).data.table.combine_chunks()
             pyarrow.parquet.write_table(data, folder / path, row_group_size=1000, write_page_index=True)
     finally:

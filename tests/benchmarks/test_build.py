@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 from pathlib import Path
 
 import datasets
@@ -193,6 +194,20 @@ def test_an_unwritable_folder_is_said(tables: dict[str, Table], tmp_path: Path) 
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="cannot be written"):
         write_dataset(tmp_path / "file" / "dataset", tables)
+
+
+@pytest.mark.parametrize("where", ["pyarrow.parquet.write_table", "datasets.arrow_writer.ArrowWriter.write"])
+def test_a_full_disk_is_said(
+    where: str, tables: dict[str, Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No space for the file, or for what the builder keeps on the way: one message, whoever ran out."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(where, full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_dataset(tmp_path / "d", {"starter_en": tables["starter_en"]})
 
 
 def test_whole_data_set_has_the_pinned_rows(whole: Path) -> None:
