@@ -146,8 +146,8 @@ class TransformersElicitor:
             dtype=str(self.model.dtype).removeprefix("torch."),
             template=engine.template,
         )
-        self._question = self.encode(elicitation)
-        self._ends = set(_end_tokens(self.model, self.tokenizer))
+        self.question = self.encode(elicitation)
+        self.ends = set(_end_tokens(self.model, self.tokenizer))
 
     def encode(self, text: str) -> list[int]:
         """A text as tokens, without special ones."""
@@ -210,7 +210,7 @@ class TransformersElicitor:
         answers = [Elicited(branch) for branch in branches]
         device, width = known.device, cache.get_seq_length()
         mask = (torch.arange(width, device=device)[None] < known[:, None]).long()
-        ids = torch.tensor([self._question] * len(answers), device=device)
+        ids = torch.tensor([self.question] * len(answers), device=device)
         alive = list(range(len(answers)))
         position = known
         for step in range(LONGEST + 1):
@@ -245,7 +245,7 @@ class TransformersElicitor:
                 answer.closed = self._finish(answer)
                 if answer.closed or last:
                     continue
-            if tokens[place] in self._ends:
+            if tokens[place] in self.ends:
                 if not answer.tokens:
                     answer.states.append(states[place])
                     answer.tokens, answer.logprobs = [tokens[place]], [top[place]]

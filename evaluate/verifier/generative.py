@@ -9,7 +9,7 @@ from multilingual_math_audit.evaluate.engines.protocol import Engine, Message, R
 from multilingual_math_audit.records import Problem, Solution, digest, seed_from
 
 INSTRUCTION = (
-    "Below are a problem and {count} proposed solutions, numbered from 0. Compare them, find the one whose final answer "
+    "Below are a problem and {count} proposed solutions, numbered from 0. Compare them, find the one whose answer "
     "is most likely correct, and end with its number in \\boxed{{}}."
 )
 LONGEST = 4000

@@ -20,6 +20,7 @@ PLOTS = click.option("--plots", type=click.Path(), help="Folder for figures (nee
 
 @click.group(
     epilog=examples(
+        "math-audit verifier practice --solver smollm2 --engine transformers --out runs/easy",
         "math-audit verifier collect runs/easy --model smollm2 --engine transformers",
         "math-audit verifier train runs/easy --scorers probe,msv1,msv16 --out runs/easy/verifier",
         "math-audit verifier select runs/easy --checkpoints runs/easy/verifier --unseen",
@@ -36,6 +37,47 @@ def command() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("The verifier", "verifier") from None
+
+
+@command.command(
+    epilog=examples(
+        "math-audit verifier practice --solver smollm2 --engine transformers --problems 90 --n 16 --out runs/easy",
+    )
+)
+@click.option("--solver", required=True, help="Model that solves: a Hub id, a folder, or 'smollm2'.")
+@click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
+@click.option("--dtype", help="Number type of the weights.")
+@click.option("--problems", type=int, default=90, show_default=True, help="Problems, easy ones first.")
+@click.option("--n", type=int, default=16, show_default=True, help="Samples per problem.")
+@click.option("--budget", type=int, default=48, show_default=True, help="New tokens a sample may have.")
+@click.option("--temperature", type=float, default=0.6, show_default=True)
+@click.option("--shots", type=int, default=3, show_default=True, help="Worked examples before the problem.")
+@click.option("--concurrency", type=int, default=128, show_default=True, help="Samples under way at once.")
+@click.option("--out", required=True, type=click.Path(), help="Run folder; the same command goes on.")
+def practice(**values: Any) -> None:
+    """Solve and grade easy arithmetic by template: a first run to train a verifier on, small enough for a CPU."""
+    import sys
+
+    from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
+    from multilingual_math_audit.evaluate.engines.protocol import SamplingSettings
+    from multilingual_math_audit.evaluate.solve import SolvePlan
+    from multilingual_math_audit.evaluate.stages import grade_stage, open_solve_run, solve_stage
+    from multilingual_math_audit.evaluate.verifier.practice import BENCHMARK, practice_problems
+    from multilingual_math_audit.provenance import describe
+
+    sampling = SamplingSettings(values["temperature"], 1.0, values["budget"], "non-thinking")
+    plan = SolvePlan(values["solver"], sampling, {BENCHMARK: values["n"]}, values["shots"])
+    run = open_solve_run(values["out"], practice_problems(values["problems"]), plan, **describe(sys.argv))
+    config = EngineConfig(values["engine"], values["solver"], dtype=values["dtype"], concurrency=values["concurrency"])
+    engine = open_engine(config)
+    try:
+        failures = solve_stage(run, engine, plan)
+    finally:
+        engine.close()
+    grade_stage(run, jobs=1)
+    if failures.count:
+        raise UsageError(f"{failures.count} samples gave no answer ({failures.last}).", "The same command asks again.")
+    click.echo(f"Run folder: {run.folder}")
 
 
 @command.command(
