@@ -83,11 +83,13 @@ def write_dataset(folder: Path, tables: Mapping[str, Table], *, body: str = "") 
         raise UsageError(f"{folder} holds something else than a built data set.", "Name a new or an empty folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # First the file that marks the folder as ours: a build that is cut short can then be repeated.
+        evaluation = describe_evaluation([name for name, table in tables.items() if table.columns is None])
+        (folder / "eval.yaml").write_text(_dump(evaluation), encoding="utf-8")
         _remove_stale(folder, tables)
         written = {name: _write_table(folder, name, table) for name, table in tables.items()}
         texts = {
             "README.md": _readme(tables, written, body),
-            "eval.yaml": _dump(describe_evaluation([name for name, table in tables.items() if table.columns is None])),
             **{f"specs/{spec.name}.yaml": spec_file(spec.name).read_text(encoding="utf-8") for spec in _specs(tables)},
         }
         for name, text in texts.items():
@@ -97,7 +99,7 @@ def write_dataset(folder: Path, tables: Mapping[str, Table], *, body: str = "") 
         raise StorageError(
             f"{folder} cannot be written: {error.strerror or error}.", "Free some space or name another folder."
         ) from None
-    return [folder / name for name in [*texts, *(part.path for part in written.values())]]
+    return [folder / name for name in ["eval.yaml", *texts, *(part.path for part in written.values())]]
 
 
 def read_tables(folder: Path) -> dict[str, Table]:

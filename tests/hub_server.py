@@ -43,13 +43,14 @@ class Commit:
 
 @dataclass
 class PullRequest:
-    """A proposed change: its number, its branch `refs/pr/N` and its status."""
+    """A proposed change: its number, its branch `refs/pr/N`, its status, and what was said about it."""
 
     num: int
     title: str
     description: str
     author: str
     status: str = "open"
+    comments: list[str] = field(default_factory=list)
 
     @property
     def branch(self) -> str:
@@ -352,19 +353,20 @@ class _Handler(BaseHTTPRequestHandler):
         if request is None:
             raise _Answer(404, {"error": "Discussion not found"})
         event = {"id": "0", "type": "comment", "createdAt": _DATE, "author": {"name": self.hub.user}}
+        if not action:
+            details = _discussion(repository, request)
+            details |= {"changes": {"base": "refs/heads/main"}, "filesWithConflicts": [], "diff": ""}
+            said = [request.description, *request.comments]
+            raise _Answer(200, details | {"events": [event | _said(text) for text in said]})
+        asked = self._json() if self.body else {}
         if action == "merge":
             repository.merge(request.num)
         elif action == "status":
-            request.status = self._json()["status"]
-        elif not action:
-            shown = _discussion(repository, request) | {
-                "changes": {"base": "refs/heads/main"},
-                "filesWithConflicts": [],
-            }
-            raise _Answer(200, shown | {"events": [event | _said(request.description)], "diff": ""})
+            request.status = asked["status"]
+        if asked.get("comment"):
+            request.comments.append(asked["comment"])
         status = {"type": "status-change", "data": {"status": request.status}}
-        comment = self._json().get("comment", "") if self.body else ""
-        raise _Answer(200, {"newMessage": event | _said(comment), "newStatus": event | status})
+        raise _Answer(200, {"newMessage": event | _said(asked.get("comment", "")), "newStatus": event | status})
 
 
 def _said(text: str) -> dict[str, Any]:

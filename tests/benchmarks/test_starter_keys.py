@@ -107,7 +107,7 @@ def sum_of_two_distances() -> sympy.Interval:
     grid = [Fraction(step, 8) for step in range(-1000, 1001)]
     values = [abs(point - 1) + abs(point - 4) for point in grid]
     assert min(values) == 3
-    assert values.count(3) == 25
+    assert values.count(Fraction(3)) == 25
     for level in (Fraction(49, 16), Fraction(81, 16), Fraction(1601, 16)):
         assert sum((p < level) != (q < level) for p, q in itertools.pairwise(values)) == 2
     return sympy.Interval.open(3, sympy.oo)
@@ -273,7 +273,7 @@ PROOFS: dict[int, Callable[[], Any]] = {
     45: vase,
     46: lambda: Fraction(60, 100) * Fraction("16.5") + Fraction(40, 100) * Fraction("14.5"),
     47: lambda: 1 / (Fraction(1, 3) + Fraction(1, 4)),
-    48: lambda: sum(9 * Fraction(-2, 3) ** j for j in range(400)).limit_denominator(1000),
+    48: lambda: Fraction(sum(9 * Fraction(-2, 3) ** j for j in range(400))).limit_denominator(1000),
     49: lambda: 2000 * Fraction(105, 100) ** 2,
     50: lambda: (200 * Fraction(10, 100) + 300 * Fraction(25, 100)) / (200 + 300) * 100,
     51: decreasing_numbers,

@@ -89,12 +89,12 @@ def test_kinds_follow_the_keys(folder: Path) -> None:
     }  # fmt: skip
 
 
-def small_spec(monkeypatch: pytest.MonkeyPatch, **changes: object) -> Spec:
+def small_spec(monkeypatch: pytest.MonkeyPatch) -> Spec:
     """A two-row spec read from a CSV without a pinned digest."""
     source = replace(find_spec("tubitak2026").sources[0], file="small.csv", columns=("Question_Text", "Answer"))
     spec = replace(
         find_spec("tubitak2026"), name="small", rows=2, sources=(source,), keys_sha256=None, questions_sha256=None,
-        kinds={}, **changes,
+        kinds={},
     )  # fmt: skip
     monkeypatch.setattr(problems, "find_spec", lambda name: spec)
     return spec

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -48,7 +49,7 @@ RAW = b'{"answer": "4", "prompt": "What is 2 + 2?"}\n'
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[object]:
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     with hub_server.HubServer() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
         monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
@@ -69,7 +70,7 @@ def _raw_path(spec: Spec) -> str:
     return f"{source.repository}/{source.revision}/{source.path}"
 
 
-def test_a_raw_file_is_downloaded_once_and_then_cached(hub) -> None:
+def test_a_raw_file_is_downloaded_once_and_then_cached(hub: Any) -> None:
     """The pinned path is asked for once; the second call answers from the cache, with the same bytes."""
     spec = _github_spec(hashlib.sha256(RAW).hexdigest())
     hub.raw_files[_raw_path(spec)] = RAW
@@ -82,7 +83,7 @@ def test_a_raw_file_is_downloaded_once_and_then_cached(hub) -> None:
     assert locate_source(spec) == "cache"
 
 
-def test_another_file_than_pinned_is_refused_and_not_kept(hub) -> None:
+def test_another_file_than_pinned_is_refused_and_not_kept(hub: Any) -> None:
     """A download with a wrong sha256 raises WrongDigest naming both digests, and leaves nothing in the cache."""
     spec = find_spec("aime2026_en")
     hub.raw_files[_raw_path(spec)] = RAW
@@ -112,7 +113,7 @@ def test_without_a_network_every_route_is_named(monkeypatch: pytest.MonkeyPatch,
     assert "--sources" in message
 
 
-def test_the_hub_is_tried_after_the_raw_file(hub) -> None:
+def test_the_hub_is_tried_after_the_raw_file(hub: Any) -> None:
     """With no raw file, the Hub's data set answers, at the pinned revision and path."""
     repository = hub.add_repository("dataset", "MathArena/aime_2026", {"data/train-00000-of-00001.parquet": b"PAR1"})
     found = find_source(find_spec("aime2026_en"))
@@ -122,28 +123,28 @@ def test_the_hub_is_tried_after_the_raw_file(hub) -> None:
     assert [path.name for path in sources.cache_folder().iterdir()] == [found.path.name]
 
 
-def test_a_gated_data_set_says_how_to_get_in(hub) -> None:
+def test_a_gated_data_set_says_how_to_get_in(hub: Any) -> None:
     """A gated data set raises GatedSource, which names the page where its terms are accepted."""
     hub.add_repository("dataset", "MathArena/aime_2026").gated = True
     with pytest.raises(GatedSource, match=r"https://huggingface\.co/datasets/MathArena/aime_2026"):
         find_source(find_spec("aime2026_en"))
 
 
-def test_a_refused_raw_file_is_gated_too(hub) -> None:
+def test_a_refused_raw_file_is_gated_too(hub: Any) -> None:
     """HTTP 403 from the raw host is a refusal, not a missing network."""
     hub.failures["/raw/"] = 403
     with pytest.raises(GatedSource, match="HTTP 403"):
         find_source(find_spec("tubitak2026"))
 
 
-def test_a_private_data_set_is_missing(hub) -> None:
+def test_a_private_data_set_is_missing(hub: Any) -> None:
     """A private data set without a token is reported as not there, with the token named."""
     hub.add_repository("dataset", "MathArena/aime_2026", private=True)
     with pytest.raises(MissingSource, match="HF_TOKEN"):
         find_source(find_spec("aime2026_en"))
 
 
-def test_a_failing_server_leaves_no_half_file(hub) -> None:
+def test_a_failing_server_leaves_no_half_file(hub: Any) -> None:
     """HTTP 500 is a failed route with its status in the message, and the cache stays empty."""
     hub.failures["/raw/"] = 500
     with pytest.raises(MissingSource, match="HTTP 500"):
@@ -171,7 +172,7 @@ def test_a_broken_connection_leaves_no_half_file(monkeypatch: pytest.MonkeyPatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_token_opens_a_private_data_set(hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_opens_a_private_data_set(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """HF_TOKEN is sent to the Hub, and to no raw host."""
     hub.add_repository("dataset", "MathArena/aime_2026", {"data/train-00000-of-00001.parquet": b"PAR1"}, private=True)
     monkeypatch.setenv("HF_TOKEN", "hf_test")
@@ -207,7 +208,7 @@ def test_addresses_are_pinned_to_commits() -> None:
         assert source.revision in source_url(source)
 
 
-def test_a_cache_that_cannot_be_written(hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written(hub: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A cache path that runs through a file is a storage error that names the variable."""
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("MATH_AUDIT_CACHE", str(tmp_path / "file" / "cache"))
@@ -215,7 +216,7 @@ def test_a_cache_that_cannot_be_written(hub, monkeypatch: pytest.MonkeyPatch, tm
         find_source(find_spec("tubitak2026"))
 
 
-def test_a_benchmark_over_the_raw_route(hub, shared: Path) -> None:
+def test_a_benchmark_over_the_raw_route(hub: Any, shared: Path) -> None:
     """The Turkish translation, downloaded from its pinned path, gives its thirty problems."""
     spec = find_spec("aime2026_tr")
     hub.raw_files[_raw_path(spec)] = (shared / "sources" / "aime2026_tr.parquet").read_bytes()
@@ -223,7 +224,7 @@ def test_a_benchmark_over_the_raw_route(hub, shared: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_benchmark_over_the_hub_route(hub, shared: Path, tmp_path: Path) -> None:
+def test_a_benchmark_over_the_hub_route(hub: Any, shared: Path, tmp_path: Path) -> None:
     """The same English problems in the Hub's columns and format are the same records, word for word."""
     folder = shared / "sources"
     rows = [json.loads(line) for line in (folder / "aime2026_en.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -239,7 +240,7 @@ def test_a_benchmark_over_the_hub_route(hub, shared: Path, tmp_path: Path) -> No
     assert load_benchmark("aime2026_en") == load_benchmark("aime2026_en", sources=folder)
 
 
-def test_the_token_is_not_carried_to_another_host(hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_is_not_carried_to_another_host(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large file is answered with an address elsewhere: the request there has no Authorization header."""
     seen: list[str | None] = []
 
