@@ -118,7 +118,8 @@ def test_vllm_and_transformers_agree_on_greedy_text(report: dict[str, Any], fold
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[str]:
+def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("server") / "log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -129,30 +130,28 @@ def server(folder: Path) -> Iterator[str]:
         "--enforce-eager", "--no-enable-chunked-prefill", "--block-size", "32",
         "--kv-cache-memory-bytes", str(2**28), "--generation-config", "vllm",
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, env=vllm_python.vllm_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    with log.open("wb") as words:
+        process = subprocess.Popen(command, env=vllm_python.vllm_environment(), stdout=words, stderr=words)
     try:
-        wait_for(f"http://127.0.0.1:{port}/health", process)
+        wait_for(f"http://127.0.0.1:{port}/health", process, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.wait(timeout=60)
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 180) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 420) -> None:
     """Until the server answers; fails with its words when it has died."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            assert process.stdout is not None
-            pytest.fail(process.stdout.read().decode(errors="replace")[-4000:])
+            pytest.fail(log.read_text(errors="replace")[-4000:])
         try:
             with urllib.request.urlopen(url, timeout=2):
                 return
         except OSError:
             time.sleep(0.5)
-    pytest.fail("the server did not start")
+    pytest.fail(f"the server did not start: {log.read_text(errors='replace')[-4000:]}")
 
 
 def test_the_server_engine_before_a_real_api_server(
@@ -199,7 +198,7 @@ def test_wrong_settings_end_in_one_paragraph_and_exit_code_2(folder: Path, tmp_p
         "--engine-args", "enable_chunked_prefill=true", "--out", str(tmp_path / "run"),
     ]  # fmt: skip
     done = subprocess.run(
-        command, env=vllm_python.vllm_environment(), capture_output=True, text=True, timeout=120, check=False
+        command, env=vllm_python.vllm_environment(), capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 2, done.stderr
     assert "chunked prefill" in done.stderr
@@ -231,7 +230,7 @@ def test_an_interrupted_engine_leaves_no_process_behind(folder: Path, tmp_path: 
     environment = {**vllm_python.vllm_environment(), "VLLM_ENABLE_V1_MULTIPROCESSING": "1", "MARK": str(tmp_path)}
     done = subprocess.run(
         [vllm_python.find_vllm_python(), str(program), str(folder)],
-        env=environment, capture_output=True, text=True, timeout=180, check=False,
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert "CLOSED" in done.stdout, done.stdout[-2000:] + done.stderr[-3000:]
     deadline = time.monotonic() + 15
