@@ -11,26 +11,29 @@ from multilingual_math_audit.records import Grade, Language, Problem, Solution, 
 from multilingual_math_audit.store import Run
 
 QUESTIONS = {
-    "en": "A shop has {a} crates of {b} jars. It sells {c} jars and receives {d} crates of {b} jars. How many jars are left?",
-    "tr": "Bir dükkânda {b} kavanozluk {a} kasa vardır. {c} kavanoz satılır, {b} kavanozluk {d} kasa gelir. Kaç kavanoz kalır?",
-    "pt": "Uma loja tem {a} caixas de {b} frascos. Vende {c} frascos e recebe {d} caixas de {b} frascos. Quantos restam?",
+    "en": "A shop has {a} crates of {b} jars. It sells {c} jars and receives {d} such crates. How many jars are left?",
+    "tr": "Bir dükkânda {b} kavanozluk {a} kasa vardır. {c} kavanoz satılır, {d} kasa daha gelir. Kaç kavanoz kalır?",
+    "pt": "Uma loja tem {a} caixas de {b} frascos. Vende {c} frascos e recebe {d} caixas iguais. Quantos restam?",
 }
 CHAINS = {
     "en": (
         "We count the jars first: ${a} \\cdot {b} = {p}$. After the sale there are ${p} - {c} = {q}$ jars. "
-        "The new crates bring ${d} \\cdot {b} = {r}$ jars. To check the stock we write ${q} - {r} = {s}$, so ${s} + {r} = {q}$. "
+        "The new crates bring ${d} \\cdot {b} = {r}$ jars. "
+        "To check the stock we write ${q} - {r} = {s}$, so ${s} + {r} = {q}$. "
         "Twice the stock is ${q} + {q} = {t}$. Half of it again is ${t} - {q} = {q}$. "
         "Together there are ${q} + {r} = {k}$ jars. The answer is ${k}$.\n\n$$\\boxed{{{k}}}$$"
     ),
     "tr": (
         "Önce kavanozları sayalım: ${a} \\cdot {b} = {p}$. Satıştan sonra ${p} - {c} = {q}$ kavanoz kalır. "
-        "Yeni kasalar ${d} \\cdot {b} = {r}$ kavanoz getirir. Denetlersek ${q} - {r} = {s}$, yani ${s} + {r} = {q}$ olur. "
+        "Yeni kasalar ${d} \\cdot {b} = {r}$ kavanoz getirir. "
+        "Denetlersek ${q} - {r} = {s}$, yani ${s} + {r} = {q}$ olur. "
         "İki katı ${q} + {q} = {t}$ eder. Yarısı yine ${t} - {q} = {q}$ olur. "
         "Toplam ${q} + {r} = {k}$ kavanoz eder. Cevap ${k}$ olur.\n\n$$\\boxed{{{k}}}$$"
     ),
     "pt": (
         "Primeiro contamos os frascos: ${a} \\cdot {b} = {p}$. Depois da venda há ${p} - {c} = {q}$ frascos. "
-        "As caixas novas trazem ${d} \\cdot {b} = {r}$ frascos. Para verificar, ${q} - {r} = {s}$, logo ${s} + {r} = {q}$. "
+        "As caixas novas trazem ${d} \\cdot {b} = {r}$ frascos. "
+        "Para verificar, ${q} - {r} = {s}$, logo ${s} + {r} = {q}$. "
         "O dobro é ${q} + {q} = {t}$. A metade é outra vez ${t} - {q} = {q}$. "
         "Ao todo há ${q} + {r} = {k}$ frascos. A resposta é ${k}$.\n\n$$\\boxed{{{k}}}$$"
     ),
