@@ -323,6 +323,7 @@ class ServerEngine:
 def group_requests(requests: Iterable[Request], n: int) -> Iterator[Group]:
     """Requests in groups of up to `n` neighbours with the same conversation, each pulled when it is needed.
 
+    >>> from multilingual_math_audit.evaluate.engines.protocol import Message
     >>> a, b = (Message("user", "a"),), (Message("user", "b"),)
     >>> asked = [Request("1", a, 7), Request("2", a, 8), Request("3", b, 9)]
     >>> [[one.id for one in group] for group in group_requests(asked, 4)]
