@@ -48,10 +48,15 @@ def register(gr: Any, board: Board) -> None:
     def compare(first: str, second: str, k: int = 1, metric: str = "cot_pass_k") -> dict[str, Any]:
         """Two rows by id, paired per question."""
         found = compare_rows(
-            board, first, second, names=tuple(board.cells), k=max(1, int(k)),
-            metric="pass_k" if metric == "pass_k" else "cot_pass_k", strategy="majority",
-        )  # fmt: skip
-        return plain(dataclasses.asdict(found)) if found else {}
+            board,
+            first,
+            second,
+            names=tuple(board.cells),
+            k=max(1, int(k)),
+            metric="pass_k" if metric == "pass_k" else "cot_pass_k",
+            strategy="majority",
+        )
+        return dict(plain(dataclasses.asdict(found))) if found else {}
 
     def validate(text: str) -> list[str]:
         """The faults of a submission given as JSON text; none means that it is sound."""
@@ -75,7 +80,9 @@ def line_values(line: Line) -> dict[str, Any]:
     for name in ("pass_k", "cot_pass_k", "difference"):
         values[name] = dataclasses.asdict(values[name]) if values[name] is not None else None
     row = line.row
-    return plain({"id": row.id, "solver": row.solver.model, "judge": row.judge_label, "trust": row.trust} | values)
+    return dict(
+        plain({"id": row.id, "solver": row.solver.model, "judge": row.judge_label, "trust": row.trust} | values)
+    )
 
 
 def judge_rows(board: Board) -> list[dict[str, Any]]:

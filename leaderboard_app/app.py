@@ -1,4 +1,4 @@
-"""The leaderboard in a browser: widgets and what they call; every number and every piece of markup comes from elsewhere."""
+"""The leaderboard in a browser: widgets and what they call; numbers and markup come from elsewhere."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def build_app(board: Board, *, runs: Path | None = None) -> Any:
     """
     gr = import_gradio()
     with gr.Blocks(title="Does the judge read the reasoning?", analytics_enabled=False, delete_cache=(600, 600)) as app:
+        gr.Navbar(visible=False)
         _build_language(gr, board, Texts("en"), runs)
         api.register(gr, board)
     for language in get_args(Language)[1:]:
@@ -60,12 +61,21 @@ def build_app(board: Board, *, runs: Path | None = None) -> Any:
     return app
 
 
-def launch(folder: Path | None = None, *, port: int | None = None, host: str = "127.0.0.1", runs: Path | None = None,
-           block: bool = True) -> Any:  # fmt: skip
+def launch(
+    folder: Path | None = None,
+    *,
+    port: int | None = None,
+    host: str = "127.0.0.1",
+    runs: Path | None = None,
+    block: bool = True,
+) -> Any:
     """Serve the board of a folder of accepted submissions (by default those of the package)."""
     gr = import_gradio()
-    app = build_app(load_board(folder or accepted_folder()), runs=runs)
-    app.queue(default_concurrency_limit=8, api_open=True)
+    board = load_board(folder or accepted_folder())
+    # Gradio makes a whole server each time a page is built and when the queue is set; only the last one serves.
+    with mock.patch.object(gr.blocks.App, "create_app"):
+        app = build_app(board, runs=runs)
+        app.queue(default_concurrency_limit=8, api_open=True)
     app.launch(
         server_name=host,
         server_port=port,
@@ -96,14 +106,21 @@ def _build_language(gr: Any, board: Board, t: Texts, runs: Path | None) -> None:
         for name in links.PAGES:
             with gr.Tab(t(f"page_{name}"), id=name, elem_id=f"page-{name}") as tabs[name]:
                 _PAGES[name](wrap, board, t, holder=holder, tabs=tabs, runs=runs)
+    wrap.fill_on_load()
 
 
 def _language_links(current: Language) -> Markup:
     shown = [
-        tag("a", name, href="/" if language == "en" else f"/{language}", lang=language, class_="language",
-            aria_current="page" if language == current else None)
+        tag(
+            "a",
+            name,
+            href="/" if language == "en" else f"/{language}",
+            lang=language,
+            class_="language",
+            aria_current="page" if language == current else None,
+        )
         for language, name in LANGUAGES.items()
-    ]  # fmt: skip
+    ]
     return tag("nav", *shown, class_="languages", aria_label="Language, Dil, Língua")
 
 
@@ -112,14 +129,29 @@ class Wrapper:
 
     def __init__(self, gr: Any) -> None:
         self.gr = gr
+        self._later: list[tuple[Any, Callable[[], Markup]]] = []
 
     def html(
-        self, value: Markup | Callable[[], Markup] = Markup(""), *, js: str | None = None, id: str | None = None
+        self, value: Markup | Callable[[], Markup] | None = None, *, js: str | None = None, id: str | None = None
     ) -> Any:
         """A piece of the page; a function is called when the page is opened. `js` runs once, with `element` there."""
-        return self.gr.HTML(
-            value, elem_id=id, elem_classes="mma", js_on_load=js, apply_default_css=False, padding=False
-        )
+        now = value if isinstance(value, str) else ""
+        made = self.gr.HTML(now, elem_id=id, elem_classes="mma", js_on_load=js, apply_default_css=False, padding=False)
+        if callable(value):
+            self._later.append((made, value))
+        return made
+
+    def fill_on_load(self) -> None:
+        """Call the functions given to `html` when a visitor opens the page, so that starting waits for none of them."""
+        if self._later:
+            root = self.gr.context.Context.root_block
+            root.load(
+                lambda: [make() for _, make in self._later],
+                None,
+                [made for made, _ in self._later],
+                show_progress="hidden",
+                api_visibility="private",
+            )
 
 
 def _judges(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from multilingual_math_audit.evaluate.sensitivity import Sensitivity, Words, judge_intervals, measure_sensitivity
 from multilingual_math_audit.evaluate.statistics import (
@@ -17,7 +17,7 @@ from multilingual_math_audit.evaluate.statistics import (
 )
 from multilingual_math_audit.leaderboard_app.board import Board, judge_key
 from multilingual_math_audit.submissions.accept import Entry
-from multilingual_math_audit.submissions.submission import Audit, Judge, Pair
+from multilingual_math_audit.submissions.submission import Audit, Edit, Judge, Pair
 
 AuditMark = Literal["no_judge", "unaudited", "reads", "blind", "unclear"]
 MARKS: dict[str, AuditMark] = {
@@ -109,7 +109,8 @@ def _describe(judge: Judge, audit: Audit, entry: Entry, submission: str) -> Judg
 
 def _common_edits(audit: Audit) -> list[str]:
     first, *others = audit.benchmarks.values()
-    return [edit for edit in first.accepted if all(edit in part.accepted for part in others)]
+    shared = set(first.accepted).intersection(*(part.accepted for part in others))
+    return [edit for edit in get_args(Edit) if edit in shared]
 
 
 def _acceptance(audit: Audit, edit: str, names: Sequence[str]) -> Acceptance:

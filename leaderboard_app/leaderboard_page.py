@@ -7,17 +7,26 @@ import io
 from collections.abc import Sequence
 
 from multilingual_math_audit.evaluate.metrics import Interval
-from multilingual_math_audit.leaderboard_app.board import Board, Row
+from multilingual_math_audit.leaderboard_app.board import Board, Contamination, Row
 from multilingual_math_audit.leaderboard_app.markup import Markup, join, tag
 from multilingual_math_audit.leaderboard_app.plots import Axes, interval_bar, pair_chart
 from multilingual_math_audit.leaderboard_app.rows import Line, Table, View, all_lines
 from multilingual_math_audit.leaderboard_app.texts import Texts
+from multilingual_math_audit.submissions.question_sets import question_sets
 
 COLUMNS: tuple[tuple[str, str | None], ...] = (
-    ("rank", None), ("solver", "solver"), ("judge", "judge"), ("pass_1", "pass_1"), ("pass_k", "pass_k"),
-    ("cot_pass_k", "cot_pass_k"), ("difference", "difference"), ("stop_rate", "stop_rate"),
-    ("judge_stop_rate", "judge_stop_rate"), ("tokens", "tokens"), ("trust", "trust"), ("contamination", None),
-)  # fmt: skip
+    ("rank", None),
+    ("solver", "solver"),
+    ("judge", "judge"),
+    ("pass_1", "pass_1"),
+    ("pass_k", "pass_k"),
+    ("cot_pass_k", "cot_pass_k"),
+    ("difference", "difference"),
+    ("stop_rate", "stop_rate"),
+    ("judge_stop_rate", "judge_stop_rate"),
+    ("tokens", "tokens"),
+    ("trust", "trust"),
+)
 BADGES = {"reads": "good", "blind": "bad", "unaudited": "warn", "unclear": "warn", "no_judge": "plain"}
 TRUST_BADGES = {"self-reported": "plain", "reproducible": "good", "verified": "best"}
 
@@ -38,11 +47,18 @@ def table_html(board: Board, table: Table, view: View, t: Texts) -> Markup:
         "caption", benchmarks=names, questions=table.questions, k=view.k, strategy=t(f"strategy_{view.strategy}")
     )
     return join(
-        tag("div", tag("table", tag("caption", caption), tag("thead", tag("tr", *heads)), tag("tbody", *body),
-                       class_="board"), class_="scroll", tabindex="0", role="region", aria_label=t("page_leaderboard")),
+        tag("p", caption, class_="muted caption"),
+        tag(
+            "div",
+            tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="board"),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=t("page_leaderboard"),
+        ),
         _pager(table, t),
         _unreadable(board, t),
-    )  # fmt: skip
+    )
 
 
 def _head(name: str, sort: str | None, view: View, t: Texts) -> Markup:
@@ -52,13 +68,20 @@ def _head(name: str, sort: str | None, view: View, t: Texts) -> Markup:
         return tag("th", tag("span", label, title=t(f"help_{name}")), scope="col", class_=pinned)
     order = ("ascending" if view.ascending else "descending") if view.sort == sort else "none"
     arrow = {"ascending": "▲", "descending": "▼", "none": ""}[order]
-    button = tag("button", label, tag("span", arrow, class_="arrow", aria_hidden="true"), type="button",
-                 data_sort=sort, title=t(f"help_{name}"))  # fmt: skip
+    button = tag(
+        "button",
+        label,
+        tag("span", arrow, class_="arrow", aria_hidden="true"),
+        type="button",
+        data_sort=sort,
+        title=t(f"help_{name}"),
+    )
     return tag("th", button, scope="col", aria_sort=order, class_=pinned)
 
 
 def _row(line: Line, chosen: int, limit: float, t: Texts) -> Markup:
     row = line.row
+    doubt = t(f"mark_help_{line.mark}") if line.mark in ("blind", "unaudited", "unclear") else None
     size = t("billions", n=t.decimal(row.solver.parameters)) if row.solver.parameters else None
     budget = t("budget_short", n=t.whole(row.budget)) if row.budget else None
     shots = t("shots", n=row.solver.settings.shots) if row.solver.settings.shots else None
@@ -75,39 +98,46 @@ def _row(line: Line, chosen: int, limit: float, t: Texts) -> Markup:
         tag("td", judge, class_="col-judge"),
         tag("td", t.percent(line.pass_1), class_="num"),
         _interval_cell(line.pass_k, line, chosen, t),
-        _interval_cell(line.cot_pass_k, line, chosen, t),
-        _difference_cell(line, limit, t),
+        _interval_cell(line.cot_pass_k, line, chosen, t, doubt=doubt),
+        _difference_cell(line, limit, t, doubt=doubt),
         tag("td", t.percent(line.stop_rate), class_="num"),
         tag("td", t.percent(line.judge_stop_rate), class_="num"),
         tag("td", t.whole(line.tokens), class_="num"),
-        tag("td", trust_badge(row, t)),
-        tag("td", tag("span", t(f"contamination_{line.contamination}"), class_=f"badge {_contamination_class(line)}",
-                      title=t(f"contamination_help_{line.contamination}"))),
-    ]  # fmt: skip
+        tag("td", trust_badge(row, t), tag("br"), contamination_badge(line.contamination, t)),
+    ]
     return tag("tr", *cells, data_id=row.id, class_="incomplete" if line.why == "not_covered" else None)
 
 
-def _contamination_class(line: Line) -> str:
-    return {"before": "good", "after": "warn", "unknown": "plain"}[line.contamination]
+def contamination_badge(mark: Contamination, t: Texts) -> Markup:
+    """Whether the model may have seen the questions, as a badge with its meaning."""
+    kind = {"before": "good", "after": "warn", "unknown": "plain"}[mark]
+    help_text = t(f"contamination_help_{mark}")
+    return tag("span", t(f"contamination_{mark}"), class_=f"badge {kind}", title=help_text)
 
 
-def _interval_cell(interval: Interval | None, line: Line, chosen: int, t: Texts) -> Markup:
+def _interval_cell(interval: Interval | None, line: Line, chosen: int, t: Texts, doubt: str | None = None) -> Markup:
     if interval is None:
         return tag("td", tag("span", "–", title=_why(line, chosen, t), class_="muted"), class_="num")
     ends = f"[{t.percent(interval.low)}, {t.percent(interval.high)}]"
-    return tag("td", t.percent(interval.value), tag("span", ends, class_="ends"), class_="num")
+    shade = "num doubtful" if doubt else "num"
+    return tag("td", t.percent(interval.value), tag("span", ends, class_="ends"), class_=shade, title=doubt)
 
 
-def _difference_cell(line: Line, limit: float, t: Texts) -> Markup:
+def _difference_cell(line: Line, limit: float, t: Texts, *, doubt: str | None) -> Markup:
     found = line.difference
     if found is None:
         return tag("td", tag("span", _why(line, chosen=0, t=t), class_="muted why"), class_="num col-difference")
     ends = f"[{t.percent(found.low)}, {t.percent(found.high)}]"
     note = tag("span", t("degenerate"), class_="badge warn", title=t("degenerate_help")) if found.degenerate else ""
     return tag(
-        "td", t.percent(found.value), tag("span", ends, class_="ends"),
-        interval_bar(found.low, found.value, found.high, limit=limit), note, class_="num col-difference",
-    )  # fmt: skip
+        "td",
+        t.percent(found.value),
+        tag("span", ends, class_="ends"),
+        interval_bar(found.low, found.value, found.high, limit=limit),
+        note,
+        class_="num col-difference doubtful" if doubt else "num col-difference",
+        title=doubt,
+    )
 
 
 def _why(line: Line, chosen: int, t: Texts) -> str:
@@ -138,10 +168,16 @@ def _pager(table: Table, t: Texts) -> Markup:
         "p",
         tag("button", "‹", type="button", data_page=table.page - 1, disabled=table.page == 1, aria_label=t("previous")),
         t("page_of", page=table.page, pages=table.pages, n=table.total),
-        tag("button", "›", type="button", data_page=table.page + 1, disabled=table.page == table.pages,
-            aria_label=t("next")),
+        tag(
+            "button",
+            "›",
+            type="button",
+            data_page=table.page + 1,
+            disabled=table.page == table.pages,
+            aria_label=t("next"),
+        ),
         class_="pager",
-    )  # fmt: skip
+    )
 
 
 def _unreadable(board: Board, t: Texts) -> Markup:
@@ -155,10 +191,12 @@ def chart_html(table: Table, view: View, t: Texts) -> Markup:
     """Pass@k and CoT-Pass@k of the page's first lines with their intervals."""
     lines = [line for line in table.lines if line.pass_k is not None][:12]
     drawn = [
-        (" · ".join(filter(None, (line.row.solver.model, line.row.judge_label))),
-         [(part.value, part.low, part.high) for part in (line.pass_k, line.cot_pass_k) if part is not None])
+        (
+            " · ".join(filter(None, (line.row.solver.model, line.row.judge_label))),
+            [(part.value, part.low, part.high) for part in (line.pass_k, line.cot_pass_k) if part is not None],
+        )
         for line in lines
-    ]  # fmt: skip
+    ]
     axes = Axes(t("chart_title", k=view.k), t("percent_axis"), t("chart_note"), write=lambda value: t.percent(value))
     return pair_chart(drawn, (f"Pass@{view.k}", f"CoT-Pass@{view.k}"), axes)
 
@@ -173,38 +211,66 @@ def row_html(board: Board, row_id: str, t: Texts) -> Markup:
         (t("fact_submitter"), _linked(submission.submitter.name, submission.submitter.url)),
         (t("fact_revision"), row.solver.revision),
         (t("fact_released"), row.solver.released or t("unknown")),
-        (t("fact_settings"), t("settings_line", temperature=t.decimal(settings.temperature, places=2),
-                               top_p=t.decimal(settings.top_p, places=2), budget=t.whole(settings.budget))),
-        (t("fact_engine"), " ".join(filter(None, (settings.engine, *(f"{k} {v}" for k, v in settings.versions.items()))))),
+        (
+            t("fact_settings"),
+            t(
+                "settings_line",
+                temperature=t.decimal(settings.temperature, places=2),
+                top_p=t.decimal(settings.top_p, places=2),
+                budget=t.whole(settings.budget),
+            ),
+        ),
+        (
+            t("fact_engine"),
+            " ".join(filter(None, (settings.engine, *(f"{k} {v}" for k, v in settings.versions.items())))),
+        ),
         (t("fact_trust"), row.entry.acceptance.evidence),
-        (t("fact_published"), _linked(submission.published.credit, submission.published.url) if submission.published else None),
+        (
+            t("fact_published"),
+            _linked(submission.published.credit, submission.published.url) if submission.published else None,
+        ),
         (t("fact_run"), submission.raw_run.repository if submission.raw_run else t("not_public")),
-        (t("fact_cost"), t("usd", n=t.decimal(submission.cost.usd, places=2)) if submission.cost and submission.cost.usd else None),
+        (
+            t("fact_cost"),
+            t("usd", n=t.decimal(submission.cost.usd, places=2)) if submission.cost and submission.cost.usd else None,
+        ),
         (t("fact_note"), submission.note),
         (t("fact_digest"), submission.digest),
-    ]  # fmt: skip
+    ]
     listed = [join(tag("dt", name), tag("dd", value)) for name, value in facts if value]
     title = " · ".join(filter(None, (row.solver.model, row.judge_label)))
     return tag("section", tag("h3", title), tag("dl", *listed), _per_benchmark(row, t), class_="card", id="row-card")
 
 
 def _per_benchmark(row: Row, t: Texts) -> Markup:
-    heads = [tag("th", t(key), scope="col") for key in
-             ("column_benchmark", "column_samples", "column_correct", "column_approved", "column_pending", "column_contamination")]  # fmt: skip
+    heads = [
+        tag("th", t(key), scope="col")
+        for key in (
+            "column_benchmark",
+            "column_samples",
+            "column_correct",
+            "column_approved",
+            "column_pending",
+            "column_contamination",
+        )
+    ]
     lines = []
-    from multilingual_math_audit.submissions.question_sets import question_sets
-
-    for name, counts in row.entry.submission.benchmarks.items():
+    held = row.entry.submission.benchmarks
+    for name, counts in ((name, held[name]) for name in question_sets() if name in held):
         judged = counts.judges.get(row.judge_label or "")
         approved = judged.approved.majority if judged else None
         known = question_sets()[name]
-        lines.append(tag(
-            "tr", tag("th", known.title, scope="row"), tag("td", t.whole(sum(counts.n)), class_="num"),
-            tag("td", t.whole(sum(counts.correct)), class_="num"),
-            tag("td", t.whole(sum(approved) if approved is not None else None), class_="num"),
-            tag("td", t.whole(sum(judged.pending) if judged else None), class_="num"),
-            tag("td", t(f"contamination_{row.contamination(known)}")),
-        ))  # fmt: skip
+        lines.append(
+            tag(
+                "tr",
+                tag("th", known.title, scope="row"),
+                tag("td", t.whole(sum(counts.n)), class_="num"),
+                tag("td", t.whole(sum(counts.correct)), class_="num"),
+                tag("td", t.whole(sum(approved) if approved is not None else None), class_="num"),
+                tag("td", t.whole(sum(judged.pending) if judged else None), class_="num"),
+                tag("td", contamination_badge(row.contamination(known), t)),
+            )
+        )
     return tag("div", tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines)), class_="scroll")
 
 
@@ -223,10 +289,33 @@ def csv_text(board: Board, view: View) -> str:
 
 
 CSV_COLUMNS = (
-    "rank", "solver", "mode", "budget", "parameters", "judge", "judge_mark", "k", "strategy", "pass_1", "pass_k",
-    "pass_k_low", "pass_k_high", "cot_pass_k", "cot_pass_k_low", "cot_pass_k_high", "difference", "difference_low",
-    "difference_high", "stop_rate", "judge_stop_rate", "tokens_per_sample", "pending", "trust", "contamination", "id",
-)  # fmt: skip
+    "rank",
+    "solver",
+    "mode",
+    "budget",
+    "parameters",
+    "judge",
+    "judge_mark",
+    "k",
+    "strategy",
+    "pass_1",
+    "pass_k",
+    "pass_k_low",
+    "pass_k_high",
+    "cot_pass_k",
+    "cot_pass_k_low",
+    "cot_pass_k_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "stop_rate",
+    "judge_stop_rate",
+    "tokens_per_sample",
+    "pending",
+    "trust",
+    "contamination",
+    "id",
+)
 
 
 def _csv_row(line: Line, view: View) -> Sequence[object]:
@@ -237,10 +326,25 @@ def _csv_row(line: Line, view: View) -> Sequence[object]:
         for value in ((part.value, part.low, part.high) if part else (None, None, None))
     ]
     return (
-        line.rank, row.solver.model, row.solver.mode, row.budget or None, row.solver.parameters, row.judge_label,
-        line.mark, view.k, view.strategy, line.pass_1, *ends, line.stop_rate, line.judge_stop_rate, line.tokens,
-        line.pending, row.trust, line.contamination, row.id,
-    )  # fmt: skip
+        line.rank,
+        row.solver.model,
+        row.solver.mode,
+        row.budget or None,
+        row.solver.parameters,
+        row.judge_label,
+        line.mark,
+        view.k,
+        view.strategy,
+        line.pass_1,
+        *ends,
+        line.stop_rate,
+        line.judge_stop_rate,
+        line.tokens,
+        line.pending,
+        row.trust,
+        line.contamination,
+        row.id,
+    )
 
 
 def _csv_cell(value: object) -> object:

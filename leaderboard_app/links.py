@@ -42,7 +42,7 @@ def write_query(view: View, page: str = "leaderboard") -> str:
     'k=8&families=A&families=B'
     """
     first = View()
-    pairs: list[tuple[str, str]] = [] if page == "leaderboard" else [("page", page)]
+    pairs: list[tuple[str, str]] = [] if page == "leaderboard" else [("tab", page)]
     for field in dataclasses.fields(View):
         value = getattr(view, field.name)
         name = "at" if field.name == "page" else field.name
@@ -72,7 +72,7 @@ def read_query(board: Board, query: Mapping[str, list[str]]) -> tuple[View, str]
     fields["audited"], fields["ascending"] = (query.get(name) == ["1"] for name in ("audited", "ascending"))
     fields["k"] = min(_whole(query.get("k")), board.largest_n)
     fields["page"] = _whole(query.get("at"))
-    return View(**fields), one("page", PAGES, "leaderboard")
+    return View(**fields), one("tab", PAGES, "leaderboard")
 
 
 def _whole(values: list[str] | None) -> int:

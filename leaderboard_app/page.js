@@ -5,14 +5,14 @@
   window.rememberView = (query) => {
     const kept = new URLSearchParams(window.location.search);
     const next = new URLSearchParams(query);
-    for (const name of ["__theme", "page"]) if (kept.has(name) && !next.has(name)) next.set(name, kept.get(name));
+    for (const name of ["__theme", "tab"]) if (kept.has(name) && !next.has(name)) next.set(name, kept.get(name));
     const text = next.toString();
     history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
     languageLinks();
   };
   window.rememberPage = (page) => {
     const next = new URLSearchParams(window.location.search);
-    if (page === "leaderboard") next.delete("page"); else next.set("page", page);
+    if (page === "leaderboard") next.delete("tab"); else next.set("tab", page);
     const text = next.toString();
     history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
     languageLinks();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from multilingual_math_audit.leaderboard_app.markup import Markup, join, tag
 from multilingual_math_audit.leaderboard_app.plots import Axes, Bar, Point, Series, bar_chart, line_chart
 from multilingual_math_audit.leaderboard_app.rows import row_totals
 from multilingual_math_audit.leaderboard_app.texts import Texts
+from multilingual_math_audit.submissions.question_sets import question_sets
 from multilingual_math_audit.submissions.submission import Selector
 from multilingual_math_audit.submissions.validate import Checked
 
@@ -39,31 +40,40 @@ def judges_html(board: Board, t: Texts) -> Markup:
     body = [_judge_row(line, t) for line in lines]
     table = tag("table", tag("thead", head), tag("tbody", *body), class_="board")
     unclustered = tag("p", t("unclustered_note"), class_="muted") if any(not line.clustered for line in lines) else ""
-    return join(tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_judges")),
-                unclustered, bar_chart(bars, axes), *(_judge_details(line, t) for line in lines))  # fmt: skip
+    return join(
+        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_judges")),
+        unclustered,
+        bar_chart(bars, axes),
+        *(_judge_details(line, t) for line in lines),
+    )
 
 
 def _judge_row(line: JudgeLine, t: Texts) -> Markup:
     found = line.sensitivity
     numbers = [_difference(part, t) for part in (found.chain, found.answer, found.agreement, found.balance)]
     words = ", ".join(t("words_" + word.replace(" ", "_")) for word in line.verdict)
-    return tag("tr", tag("th", line.judge.model, tag("span", t(f"mode_{line.judge.mode}"), class_="facts"), scope="row"),
-               tag("td", mark_badge(line.mark, t), tag("span", words, class_="facts")),
-               *(tag("td", number, class_="num") for number in numbers),
-               tag("td", t.whole(line.originals), class_="num"))  # fmt: skip
+    return tag(
+        "tr",
+        tag("th", line.judge.model, tag("span", t(f"mode_{line.judge.mode}"), class_="facts"), scope="row"),
+        tag("td", mark_badge(line.mark, t), tag("span", words, class_="facts")),
+        *(tag("td", number, class_="num") for number in numbers),
+        tag("td", t.whole(line.originals), class_="num"),
+    )
 
 
 def _judge_details(line: JudgeLine, t: Texts) -> Markup:
-    from multilingual_math_audit.submissions.question_sets import question_sets
-
     edits = [part.edit for part in line.acceptances]
     head = tag(
         "tr", tag("th", t("column_benchmark"), scope="col"), *(tag("th", t(f"edit_{e}"), scope="col") for e in edits)
     )
     body = [
-        tag("tr", tag("th", question_sets()[name].title, scope="row"), *(tag("td", _rate(part, t), class_="num") for part in parts))
-        for name, parts in (*line.benchmarks, )
-    ]  # fmt: skip
+        tag(
+            "tr",
+            tag("th", question_sets()[name].title, scope="row"),
+            *(tag("td", _rate(part, t), class_="num") for part in parts),
+        )
+        for name, parts in line.benchmarks
+    ]
     pooled = tag(
         "tr",
         tag("th", t("all_benchmarks"), scope="row"),
@@ -100,10 +110,21 @@ def budgets_html(board: Board, names: Sequence[str], t: Texts, *, strategy: Stra
         values = {k: float(np.mean(pass_at_k(n, correct, k))) for k in _ladder(int(n.min()))}
         last = max(values)
         partial = "" if totals.covered == len(names) else t("partly", n=totals.covered, of=len(names))
-        cells = (t(f"mode_{row.solver.mode}"), t.whole(row.budget or None), t.percent(totals.stop_rate),
-                 t.whole(totals.tokens), t.percent(values[1]), f"{t.percent(values[last])} (k = {last})")  # fmt: skip
-        body.append(tag("tr", tag("th", row.solver.model, tag("span", partial, class_="facts"), scope="row"),
-                        *(tag("td", cell, class_="num") for cell in cells)))  # fmt: skip
+        cells = (
+            t(f"mode_{row.solver.mode}"),
+            t.whole(row.budget or None),
+            t.percent(totals.stop_rate),
+            t.whole(totals.tokens),
+            t.percent(values[1]),
+            f"{t.percent(values[last])} (k = {last})",
+        )
+        body.append(
+            tag(
+                "tr",
+                tag("th", row.solver.model, tag("span", partial, class_="facts"), scope="row"),
+                *(tag("td", cell, class_="num") for cell in cells),
+            )
+        )
         if totals.tokens:
             name = f"{row.solver.model} · {t('mode_' + row.solver.mode)} · {t.whole(row.budget)}"
             points = [
@@ -164,19 +185,37 @@ def _selector_charts(chosen: dict[str, Selector], t: Texts) -> list[Markup]:
                 points.append(Point(part.size, share, low, high, text))
         best.append(Series(name, points))
         bins = [part for part in selector.reliability if part.count]
-        reliable.append(Series(name, [
-            Point(part.confidence / part.count, part.correct / part.count, *wilson_interval(part.correct, part.count), name)
-            for part in bins
-        ]))  # fmt: skip
-        stopping.append(Series(name, [
-            Point(part.tokens / part.questions, part.correct / part.questions, *wilson_interval(part.correct, part.questions),
-                  f"{name}, {t.decimal(part.threshold, places=2)}")
-            for part in sorted(selector.early_stopping, key=lambda part: part.tokens) if part.questions
-        ]))  # fmt: skip
+        reliable.append(
+            Series(
+                name,
+                [
+                    Point(
+                        part.confidence / part.count,
+                        part.correct / part.count,
+                        *wilson_interval(part.correct, part.count),
+                        name,
+                    )
+                    for part in bins
+                ],
+            )
+        )
+        stopping.append(
+            Series(
+                name,
+                [
+                    Point(
+                        part.tokens / part.questions,
+                        part.correct / part.questions,
+                        *wilson_interval(part.correct, part.questions),
+                        f"{name}, {t.decimal(part.threshold, places=2)}",
+                    )
+                    for part in sorted(selector.early_stopping, key=lambda part: part.tokens)
+                    if part.questions
+                ],
+            )
+        )
 
-    def write(value: float) -> str:
-        return t.percent(value)
-
+    write = _percent_writer(t)
     return [
         line_chart(best, Axes(t("best_of_chart"), "N", t("percent_axis"), log_x=True, write=write)),
         line_chart(
@@ -184,6 +223,10 @@ def _selector_charts(chosen: dict[str, Selector], t: Texts) -> list[Markup]:
         ),
         line_chart(stopping, Axes(t("stopping_chart"), t("tokens_question_axis"), t("percent_axis"), write=write)),
     ]
+
+
+def _percent_writer(t: Texts) -> Callable[[float], str]:
+    return lambda value: t.percent(value)
 
 
 def comparison_html(found: Comparison | None, t: Texts) -> Markup:
@@ -210,19 +253,29 @@ def checked_html(checked: Checked, preview: Markup, t: Texts) -> Markup:
     if checked.submission is None:
         items = [tag("li", tag("code", fault.path or "·"), " ", fault.message) for fault in checked.faults]
         more = tag("p", t("more_faults", n=checked.hidden)) if checked.hidden else ""
-        return tag("div", tag("h3", t("upload_bad", n=len(checked.faults) + checked.hidden)), tag("ul", *items), more,
-                   class_="card bad-file", role="status")  # fmt: skip
+        return tag(
+            "div",
+            tag("h3", t("upload_bad", n=len(checked.faults) + checked.hidden)),
+            tag("ul", *items),
+            more,
+            class_="card bad-file",
+            role="status",
+        )
     good = tag("h3", t("upload_good"))
     return tag("div", good, tag("p", t("upload_stands")), preview, class_="card good-file", role="status")
 
 
 def submit_html(t: Texts) -> Markup:
     """How to submit, step by step."""
-    commands = ("math-audit validate runs/first/submission.json",
-                "math-audit submit runs/first --to ORG/REPO --submitter NAME --dry-run",
-                "math-audit submit runs/first --to ORG/REPO --submitter NAME")  # fmt: skip
-    steps = [tag("li", t(f"submit_step_{number}"), tag("pre", tag("code", command)))
-             for number, command in enumerate(commands, 1)]  # fmt: skip
+    commands = (
+        "math-audit validate runs/first/submission.json",
+        "math-audit submit runs/first --to ORG/REPO --submitter NAME --dry-run",
+        "math-audit submit runs/first --to ORG/REPO --submitter NAME",
+    )
+    steps = [
+        tag("li", t(f"submit_step_{number}"), tag("pre", tag("code", command)))
+        for number, command in enumerate(commands, 1)
+    ]
     return tag(
         "section",
         tag("h2", t("page_submit")),
@@ -243,5 +296,10 @@ def about_html(t: Texts) -> Markup:
 
 def intro_html(t: Texts) -> Markup:
     """The head of the page: what this is and how to read it, in three sentences."""
-    return tag("header", tag("h1", t("title")), tag("p", t("intro"), class_="lead"),
-               tag("ul", *(tag("li", t(f"intro_{number}")) for number in (1, 2, 3)), class_="keys"), class_="intro")  # fmt: skip
+    return tag(
+        "header",
+        tag("h1", t("title")),
+        tag("p", t("intro"), class_="lead"),
+        tag("ul", *(tag("li", t(f"intro_{number}")) for number in (1, 2, 3)), class_="keys"),
+        class_="intro",
+    )

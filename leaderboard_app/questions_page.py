@@ -39,10 +39,18 @@ def heat_map_html(board: Board, name: str, kind: str, t: Texts, *, rows: Sequenc
     if not body:
         return tag("div", tag("p", t("empty_heat")), class_="empty")
     more = tag("p", t("heat_more", n=len(shown) - MOST_ROWS), class_="muted") if len(shown) > MOST_ROWS else ""
-    table = tag("table", tag("caption", t(f"heat_{kind}", benchmark=cell.questions.title)), tag("thead", head),
-                tag("tbody", *body), class_="heat")  # fmt: skip
-    return join(tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_questions")),
-                _legend(t), more)  # fmt: skip
+    table = tag(
+        "table",
+        tag("caption", t(f"heat_{kind}", benchmark=cell.questions.title)),
+        tag("thead", head),
+        tag("tbody", *body),
+        class_="heat",
+    )
+    return join(
+        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_questions")),
+        _legend(t),
+        more,
+    )
 
 
 def _line(board: Board, name: str, kind: str, index: int, t: Texts) -> Markup:
@@ -53,8 +61,15 @@ def _line(board: Board, name: str, kind: str, index: int, t: Texts) -> Markup:
         n, count = int(cell.n[index, place]), int(counts[place])
         step = 0 if not count or not n else 1 + min(4, int(5 * count / n))
         text = t("heat_cell", question=question, count=count, n=n)
-        button = tag("button", count, type="button", class_=f"h{step}", data_cell=f"{row.id}|{question}", title=text,
-                     aria_label=text)  # fmt: skip
+        button = tag(
+            "button",
+            count,
+            type="button",
+            class_=f"h{step}",
+            data_cell=f"{row.id}|{question}",
+            title=text,
+            aria_label=text,
+        )
         cells.append(tag("td", button))
     judge = tag("span", row.judge_label, class_="facts") if kind != "correct" and row.judge_label else ""
     mode = tag("span", t(f"mode_{row.solver.mode}"), class_="facts")

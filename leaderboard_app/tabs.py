@@ -59,7 +59,7 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
     def update(*values: Any) -> tuple[Markup, Markup, str, int]:
         return show(view_of(values))
 
-    def click(at: int, *values: Any, event: gr.EventData) -> tuple[Any, ...]:  # type: ignore[name-defined]
+    def click(event: gr.EventData, at: int, *values: Any) -> tuple[Any, ...]:  # type: ignore[name-defined]
         data = dict(event._data or {})
         view = dataclasses.replace(view_of(values), page=at)
         if "row" in data:
@@ -83,7 +83,7 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
     def restore(request: gr.Request) -> list[Any]:  # type: ignore[name-defined]
         asked = {name: request.query_params.getlist(name) for name in request.query_params}
         view, tab = links.read_query(board, asked)
-        values = [list(v) if isinstance(v := getattr(view, name), tuple) else v for name in FIELDS]
+        values = [list(value) if isinstance(value, tuple) else value for value in (getattr(view, f) for f in FIELDS)]
         values[FIELDS.index("benchmarks")] = list(view.benchmarks or board.default_benchmarks)
         return [*values, *show(view), gr.Tabs(selected=tab)]
 
@@ -91,9 +91,13 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
     gr.context.Context.root_block.load(restore, None, [*inputs, *shown, holder], **quiet)
     download.click(lambda *values: _write_csv(board, view_of(values)), inputs, download, **quiet)
     holder.select(_selected(gr), None, query, js=None, **quiet).then(
-        None, None, None, js="() => { const t = document.querySelector('#pages button[role=tab][aria-selected=true]');"
-        " t && window.rememberPage && window.rememberPage(t.id.replace('-button', '').replace('page-', '')); }", **quiet
-    )  # fmt: skip
+        None,
+        None,
+        None,
+        js="() => { const t = document.querySelector('#pages button[role=tab][aria-selected=true]');"
+        " t && window.rememberPage && window.rememberPage(t.id.replace('-button', '').replace('page-', '')); }",
+        **quiet,
+    )
 
 
 def _selected(gr: Any) -> Any:
@@ -115,16 +119,22 @@ def _controls(gr: Any, board: Board, t: Texts) -> dict[str, Any]:
         )
         made["search"] = gr.Textbox(label=t("search"), placeholder=t("search_hint"), elem_id="search", max_length=100)
     made["benchmarks"] = gr.CheckboxGroup(
-        [(titles[name], name) for name in options["benchmarks"]], value=list(board.default_benchmarks),
-        label=t("benchmarks"), elem_id="benchmarks",
-    )  # fmt: skip
+        [(titles[name], name) for name in options["benchmarks"]],
+        value=list(board.default_benchmarks),
+        label=t("benchmarks"),
+        elem_id="benchmarks",
+    )
     with gr.Accordion(t("more_filters"), open=False, elem_id="more"):
         with gr.Row():
             for name, label, words in (
-                ("languages", "languages", "language_"), ("families", "family", None), ("sizes", "size", None),
-                ("modes", "mode", "mode_"), ("judges", "judge", None), ("trusts", "trust", "trust_"),
+                ("languages", "languages", "language_"),
+                ("families", "family", None),
+                ("sizes", "size", None),
+                ("modes", "mode", "mode_"),
+                ("judges", "judge", None),
+                ("trusts", "trust", "trust_"),
                 ("budgets", "budget", None),
-            ):  # fmt: skip
+            ):
                 shown = [(t(words + item) if words else item, item) for item in options[name]]
                 made[name] = gr.Dropdown(shown, value=[], multiselect=True, label=t(label), elem_id=name, min_width=180)
         with gr.Row():
@@ -137,7 +147,7 @@ def _controls(gr: Any, board: Board, t: Texts) -> dict[str, Any]:
 
 def view_of(values: tuple[Any, ...]) -> View:
     """The view that the widgets' values make, in the order of `FIELDS`."""
-    fields = {
+    fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in zip(FIELDS, values, strict=True)
     }
     fields["k"] = max(1, int(fields["k"] or 1))
@@ -198,8 +208,24 @@ def _solution(gr: Any, example: Example | None, t: Texts) -> Any:
 def compare_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
     """Two rows, paired by question."""
     gr = wrap.gr
-    rows = [(" · ".join(filter(None, (row.solver.model, t(f"mode_{row.solver.mode}"), t.whole(row.budget or None),
-                                      row.judge_label, row.id[:6]))), row.id) for row in board.rows]  # fmt: skip
+    rows = [
+        (
+            " · ".join(
+                filter(
+                    None,
+                    (
+                        row.solver.model,
+                        t(f"mode_{row.solver.mode}"),
+                        t.whole(row.budget or None),
+                        row.judge_label,
+                        row.id[:6],
+                    ),
+                )
+            ),
+            row.id,
+        )
+        for row in board.rows
+    ]
     ids = [row.id for row in board.rows]
     with gr.Row():
         first = gr.Dropdown(rows, value=ids[0] if ids else None, label=t("first_row"), elem_id="first")
@@ -212,9 +238,14 @@ def compare_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
 
     def compare(a: str | None, b: str | None, chosen: str, draws: float) -> Markup:
         found = compare_rows(
-            board, a or "", b or "", names=tuple(board.cells), k=max(1, int(draws or 1)),
-            metric="pass_k" if chosen == "pass_k" else "cot_pass_k", strategy="majority",
-        )  # fmt: skip
+            board,
+            a or "",
+            b or "",
+            names=tuple(board.cells),
+            k=max(1, int(draws or 1)),
+            metric="pass_k" if chosen == "pass_k" else "cot_pass_k",
+            strategy="majority",
+        )
         return pages.comparison_html(found, t)
 
     start = (ids[0] if ids else None, ids[1] if len(ids) > 1 else None, "cot_pass_k", min(8, board.largest_n))
