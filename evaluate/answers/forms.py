@@ -210,8 +210,10 @@ class Reader:
         # A lone spaced `e` between two whole values is the Portuguese "and".
         if token.kind == "sym" and token.text == "e" and token.spaced and start < position < end - 1:
             after, before = self.tokens[position + 1], self.tokens[position - 1]
-            whole = before.kind in ("num", "close", "word") and (
-                after.kind in ("num", "open") or after.text in "-\\sqrtfrac"
+            following = self.tokens[position + 2] if position + 2 < end else after
+            signed = after.text == "-" and following.kind == "num" and not following.spaced
+            whole = (before.kind in ("num", "word") and (after.kind == "num" or signed)) or (
+                before.kind == "close" and (after.kind == "open" or signed or after.text in ("sqrt", "frac"))
             )
             if after.spaced and (whole or any(t.kind == "rel" for t in self.tokens[position:end])):
                 return "and"

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 # Calls of Python functions, not seconds: the same on every machine.
-MAX_CALLS = 200_000
+MAX_CALLS = 150_000
 MAX_FACTORS = 10_000
 _MAX_BYTES = 900 * 2**20
 _CPU_SECONDS = 2.0

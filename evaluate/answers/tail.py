@@ -46,8 +46,18 @@ def proved_equal(left: Node, right: Node) -> bool | None:
 
 
 def needs_tail(*nodes: Node) -> bool:
-    """Whether a tree holds what only SymPy evaluates."""
-    return any(contains(node, "int", "lim", "sum", "prod") for node in nodes)
+    """Whether a tree holds what only SymPy evaluates: an integral, a limit, an endless sum or product."""
+    return any(contains(node, "int", "lim") or (contains(node, "sum", "prod") and _is_endless(node)) for node in nodes)
+
+
+def _is_endless(node: Node) -> bool:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.op == "const" and current.name == "inf":
+            return True
+        stack.extend(current.args)
+    return False
 
 
 def _is_small(node: Node) -> bool:
