@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from multilingual_math_audit.evaluate.dice import Dice
 from multilingual_math_audit.evaluate.near_misses import Miss, place_misses
 from multilingual_math_audit.evaluate.numerals import (
-    Numeral,
     Place,
     find_places,
     is_negative,
@@ -33,6 +32,7 @@ _ALIKE = {
     "-": "[-−–]", "−": "[-−–]", "\\cdot": r"(?:\\cdot(?![A-Za-z])|\\times(?![A-Za-z])|[·×*])", "*": r"(?:\\cdot|[·×*])",
     "\\infty": r"(?:\\infty(?![A-Za-z])|∞)",
 }  # fmt: skip
+_NOT_DIGIT = re.compile(r"[^0-9]+")
 _SKIPPED = {"\\left", "\\right", "\\displaystyle", "\\,", "\\;", "\\!", "\\:", "\\ ", "$", "~"}
 
 
@@ -56,7 +56,8 @@ class Key:
     text: str
     language: str
     place: Place | None = None
-    numerals: tuple[Place, ...] = field(default=())
+    numerals: tuple[Place, ...] = ()
+    values: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ def read_key(key: str, language: str) -> Key:
     if len(places) == 1 and not places[0].doubtful:
         rest = key[: places[0].start] + " " + key[places[0].end :]
         if not _DECORATION.sub("", rest.replace("-", "", 1) if places[0].negative else rest):
-            return Key(key, language, place=places[0])
+            value = places[0].values()[0]
+            return Key(key, language, places[0], values=(value, value / 100) if places[0].percent else (value,))
     spaced = re.sub(r"(\\[dtc]?frac)\s?([0-9])\s?([0-9])", r"\1{\2}{\3}", key)
     return Key(spaced, language, numerals=tuple(_editable(spaced, language)))
 
@@ -119,10 +121,7 @@ def quantities_of(text: str, language: str) -> set[Fraction]:
 
 def key_values(key: Key) -> tuple[Fraction, ...]:
     """What a number equal to the key displays; () when the key is no number."""
-    if key.place is None:
-        return ()
-    value = key.place.values()[0]
-    return (value, value / 100) if key.place.percent else (value,)
+    return key.values
 
 
 def wrong_values(key: Key, dice: Dice, *, forbidden: set[Fraction]) -> Iterator[WrongValue]:
@@ -147,19 +146,47 @@ def key_places(text: str, key: Key, language: str, span: tuple[int, int] | None 
     that may be the key may also be something else.
     """
     values = key_values(key)
-    digits = {str(abs(v).numerator) for value in values for v in (value, value * 100) if v.denominator == 1}
+    may_be_key = _quick_filter(values)
     found = []
     for match in literal_matches(text, *(span or (0, len(text)))):
-        run = match["run"]
-        if run is not None and match["under"] is None and run.isdigit() and run not in digits:
-            continue
-        for place in read_places(text, match, language):
+        for place in read_places(text, match, language) if may_be_key(match) else ():
             value = displayed(place, key)
             if place.doubtful and (value is not None or _holds(text, place, values)):
                 raise Unfit("key_in_doubtful_number")
             if value is not None and role_of(text, place, language) in ("quantity", "year"):
                 found.append((place, value))
     return found
+
+
+def _quick_filter(values: tuple[Fraction, ...]) -> Callable[[re.Match[str]], bool]:
+    """A cheap test that lets every match pass that may be the key: most numbers of a chain need no closer look."""
+    targets = [abs(v) for value in values for v in (value, value * 100)]
+    digits = {str(v.numerator) for v in targets if v.denominator == 1}
+    significant = {str(v.numerator).strip("0") for v in targets if v.denominator == 1}
+    whole = all(v.denominator == 1 for v in targets)
+    ratios = [(v.numerator, v.denominator) for v in targets]
+
+    def may_be_key(match: re.Match[str]) -> bool:
+        run = match["run"]
+        if run is not None:
+            under = match["under"]
+            if run.isdigit():
+                if under is None or run in digits:
+                    return run in digits
+                return not under.isdigit() or under in digits or _equals(run, under)
+            if under is not None or not whole:
+                return True
+            return _NOT_DIGIT.sub("", run).strip("0") in significant or any(d in run for d in digits)
+        top, low = match["top"], match["low"]
+        return match["mixed"] is not None or top is None or low is None or not top.isdigit() or _equals(top, low)
+
+    def _equals(top: str, low: str) -> bool:
+        if not low.isdigit() or len(top) + len(low) > 30:
+            return True
+        a, b = int(top), int(low)
+        return any(a * denominator == b * numerator for numerator, denominator in ratios)
+
+    return may_be_key
 
 
 def displayed(place: Place, key: Key) -> Fraction | None:
@@ -171,20 +198,21 @@ def displayed(place: Place, key: Key) -> Fraction | None:
     exact = values[:1] if place.percent and len(values) == 2 else values
     for shown in place.values():
         for value in exact:
-            if shown == value or (place.percent and len(values) == 1 and shown / 100 == value):
-                return value
-            if place.form == "plain" and _rounds(place.readings[0][0], abs(shown), abs(value)) and shown * value > 0:
-                return value
+            scales = (1, 100) if place.percent and len(values) == 1 else (1,)
+            for scale in scales:
+                if shown == value * scale or (place.form == "plain" and _rounds(place, shown, value * scale)):
+                    return value
     return None
 
 
-def _rounds(numeral: Numeral, shown: Fraction, value: Fraction) -> bool:
+def _rounds(place: Place, shown: Fraction, value: Fraction) -> bool:
     """Whether a decimal of three digits or more is the key rounded or cut to its number of decimals."""
+    numeral = place.readings[0][0]
     places = len(numeral.tail)
-    if places < 2 or len((numeral.whole + numeral.tail).lstrip("0")) < 3:
+    if places < 2 or shown * value <= 0 or len((numeral.whole + numeral.tail).lstrip("0")) < 3:
         return False
-    scaled = value * 10**places
-    return scaled.denominator != 1 and shown * 10**places in (int(scaled), int(scaled + Fraction(1, 2)))
+    scaled = abs(value) * 10**places
+    return scaled.denominator != 1 and abs(shown) * 10**places in (int(scaled), int(scaled + Fraction(1, 2)))
 
 
 def _holds(text: str, place: Place, values: tuple[Fraction, ...]) -> bool:
@@ -196,7 +224,7 @@ def rewrite(place: Place, shown: Fraction, wrong: WrongValue) -> list[Edit]:
     """The edits that make a place display the wrong value in its own notation; raises Unfit when it cannot."""
     new = dict(wrong.pairs)[shown]
     display = place.values()[0]
-    if place.percent and display / 100 == shown and display != shown:
+    if place.percent and len(wrong.pairs) == 1 and abs(display / 100 - shown) < abs(display - shown):
         new, shown = new * 100, shown * 100
     if place.form == "plain":
         numeral = next((n for n in place.readings[0] if n.value == abs(shown)), place.readings[0][0])

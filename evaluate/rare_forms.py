@@ -11,10 +11,11 @@ from multilingual_math_audit.evaluate.answers.equivalence import answers_equal
 from multilingual_math_audit.evaluate.keys import Key, expression_pattern
 from multilingual_math_audit.evaluate.numerals import is_negative, read_digits
 
-_POWER = re.compile(
-    r"(?<![0-9])([0-9]{1,40}(?:(?:\{,\}|[.,])[0-9]{1,40})?)\s?(?:\\times|\\cdot|[×·*])\s?10\s?\^\s?\{?\s?([-−]?[0-9]{1,2})(?![0-9])"
-    r"|(?<![A-Za-z0-9.])([0-9]{1,40}(?:\.[0-9]{1,40})?)[eE]([-+]?[0-9]{1,2})(?![A-Za-z0-9])"
-)
+_TEN = re.compile(r"10\s?\^\s?\{?\s?([-−]?[0-9]{1,2})(?![0-9])")
+_MANTISSA = re.compile(r"(?<![0-9])([0-9]{1,40}(?:(?:\{,\}|[.,])[0-9]{1,40})?)\s?(?:\\times|\\cdot|[×·*])\s?$")
+_EXPONENT = re.compile(r"[eE]([-+]?[0-9]{1,2})(?![A-Za-z0-9])")
+_BEFORE_E = re.compile(r"(?<![A-Za-z0-9.])([0-9]{1,40}(?:\.[0-9]{1,40})?)$")
+_REACH = 100
 _REPEATING = re.compile(
     r"(?<![0-9])([0-9]{1,40})(?:\{,\}|[.,])([0-9]{0,40})\\(?:overline|bar|dot)\s?\{?([0-9]{1,40})\}?"
 )
@@ -41,16 +42,18 @@ def rare_form(text: str, value: Fraction, language: str) -> str:
     return ""
 
 
-def _signed(text: str, match: re.Match[str], value: Fraction) -> Fraction:
-    return -value if is_negative(text, match.start()) else value
+def _signed(text: str, start: int, value: Fraction) -> Fraction:
+    return -value if is_negative(text, start) else value
 
 
 def _powers(text: str, language: str) -> Iterator[Fraction]:
-    for match in _POWER.finditer(text):
-        readings = read_digits(match[1] or match[3], language)
-        exponent = int((match[2] or match[4]).replace("−", "-"))
-        for numeral in readings:
-            yield _signed(text, match, numeral.value * Fraction(10) ** exponent)
+    for power, mantissa in ((_TEN, _MANTISSA), (_EXPONENT, _BEFORE_E)):
+        for match in power.finditer(text):
+            before = mantissa.search(text[max(0, match.start() - _REACH) : match.start()])
+            for numeral in read_digits(before[1], language) if before else ():
+                exponent = int(match[1].replace("−", "-"))
+                start = max(0, match.start() - _REACH) + (before.start() if before else 0)
+                yield _signed(text, start, numeral.value * Fraction(10) ** exponent)
 
 
 def _repeating(text: str) -> Iterator[Fraction]:
@@ -58,14 +61,14 @@ def _repeating(text: str) -> Iterator[Fraction]:
         for match in _REPEATING.finditer(text):
             whole, fixed, cycle = match.groups()
             cycles = Fraction(int(cycle), (10 ** len(cycle) - 1) * 10 ** len(fixed))
-            yield _signed(text, match, Fraction(int(whole + fixed), 10 ** len(fixed)) + cycles)
+            yield _signed(text, match.start(), Fraction(int(whole + fixed), 10 ** len(fixed)) + cycles)
 
 
 def _glyphs(text: str) -> Iterator[Fraction]:
     if not text.isascii():
         for match in _GLYPHS.finditer(text):
             glyph = Fraction(unicodedata.numeric(match[2])).limit_denominator(10)
-            yield _signed(text, match, glyph + int(match[1] or 0))
+            yield _signed(text, match.start(), glyph + int(match[1] or 0))
 
 
 def other_expression(text: str, key: Key) -> bool:
