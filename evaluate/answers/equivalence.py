@@ -25,6 +25,7 @@ from multilingual_math_audit.evaluate.answers.trees import Unreadable
 from multilingual_math_audit.records import Doubt
 
 _PLAIN_INTEGER = re.compile(r"[+-]?\d{1,4000}")
+_RUN = 12
 _DECIMAL_COMMA = re.compile(r"-?\d+(?:,|\{,\})\d+")
 _BRACKET = re.compile(r"(?<!\\frac)(?<!\\text)(?<!sqrt)(?:[(\[\]]|\\?\{(?![,.]\}))")
 _DISPLAY = re.compile(
@@ -62,11 +63,13 @@ def answers_equal(
         return Comparison(int(key) == int(answer), "integer")
     if key == answer and key:
         return Comparison(True, "string")
+    key, answer = _peeled(key), _peeled(answer)
     if len(key) > MAX_CHARS or len(answer) > MAX_CHARS:
         return _compare_long(key, answer)
     try:
         return _compare(fold(key), fold(answer), language, Rules(answer_kind, ordered))
-    except RecursionError:
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
+        # No reply may end a run; what no rule foresaw is rejected and shown to a person.
         return Comparison(False, "limit", "high")
 
 
@@ -138,6 +141,22 @@ def _is_of_kind(form: Form, kind: str) -> bool:
                 re.fullmatch(r"\\?\(?[A-H]\)?|.*\b[A-H]\b.*", form.text or (form.node.name if form.node else ""))
             )
     return True
+
+
+def _peeled(text: str) -> str:
+    """The text without a long run of redundant braces or parentheses around it."""
+    opening = text[:1]
+    if opening not in ("{", "(") or text[:_RUN] != opening * _RUN:
+        return text
+    closing = "}" if opening == "{" else ")"
+    count = min(len(text) - len(text.lstrip(opening)), len(text) - len(text.rstrip(closing)))
+    inner = text[count : len(text) - count]
+    depth = 0
+    for mark in inner:
+        depth += (mark == opening) - (mark == closing)
+        if depth < 0:
+            return text
+    return inner if depth == 0 else text
 
 
 def _compare_long(key: str, answer: str) -> Comparison:

@@ -188,7 +188,7 @@ def _function(name: str, values: list[Fraction]) -> Fraction:
 
 # A normal form is a sum of monomials with rational coefficients; a monomial maps atoms to exponents, which are normal
 # forms themselves. Equal forms are equal expressions; different forms prove nothing.
-Form = tuple[tuple[Any, Fraction], ...]
+Form = frozenset[tuple[Any, Fraction]]
 
 
 def normal_form(node: Node) -> Form | None:
@@ -205,17 +205,18 @@ def normal_form(node: Node) -> Form | None:
         return None
 
 
-_ONE: dict[Any, Fraction] = {(): Fraction(1)}
+_UNIT: Any = frozenset()
+_ONE: dict[Any, Fraction] = {_UNIT: Fraction(1)}
 
 
 def _frozen(form: dict[Any, Fraction]) -> Form:
-    return tuple(sorted(form.items(), key=repr))
+    return frozenset(form.items())
 
 
 def _normal(node: Node) -> dict[Any, Fraction]:
     value = rational(node)
     if value is not None:
-        return {(): value} if value else {}
+        return {_UNIT: value} if value else {}
     if node.op == "add":
         total: dict[Any, Fraction] = {}
         for arg in node.args:
@@ -232,14 +233,14 @@ def _normal(node: Node) -> dict[Any, Fraction]:
     if node.op == "root":
         degree = rational(node.args[1])
         if degree is not None and degree.denominator == 1 and degree > 0 and rational(node.args[0]) is not None:
-            return _raised(node.args[0], {(): 1 / degree})
+            return _raised(node.args[0], {_UNIT: 1 / degree})
     if node.op == "pct":
         return {monomial: coefficient / 100 for monomial, coefficient in _normal(node.args[0]).items()}
     return _atom((node.op, node.name, tuple(_frozen(_normal(arg)) for arg in node.args)))
 
 
 def _atom(atom: Any) -> dict[Any, Fraction]:
-    return {((atom, _frozen(_ONE)),): Fraction(1)}
+    return {frozenset({(atom, _frozen(_ONE))}): Fraction(1)}
 
 
 def _times(left: dict[Any, Fraction], right: dict[Any, Fraction]) -> dict[Any, Fraction]:
@@ -255,7 +256,7 @@ def _times(left: dict[Any, Fraction], right: dict[Any, Fraction]) -> dict[Any, F
 
 def _joined(left: dict[Any, Form], right: dict[Any, Form]) -> tuple[Any, Fraction]:
     for atom, exponent in right.items():
-        total = dict(left.get(atom, ()))
+        total = dict(left.get(atom, frozenset()))
         for monomial, coefficient in exponent:
             total[monomial] = total.get(monomial, Fraction(0)) + coefficient
         left[atom] = _frozen({m: c for m, c in total.items() if c})
@@ -263,20 +264,21 @@ def _joined(left: dict[Any, Form], right: dict[Any, Form]) -> tuple[Any, Fractio
     for atom, exponent in list(left.items()):
         if not exponent:
             del left[atom]
-        elif atom[0] == "prime" and len(exponent) == 1 and exponent[0][0] == ():
+        elif atom[0] == "prime" and len(exponent) == 1 and next(iter(exponent))[0] == _UNIT:
             # The integer part of a prime's exponent belongs to the coefficient while that stays small.
-            whole = math.floor(exponent[0][1])
+            power = next(iter(exponent))[1]
+            whole = math.floor(power)
             if whole and abs(whole) * atom[1].bit_length() <= MAX_BITS:
                 factor *= Fraction(atom[1]) ** whole
-                rest = exponent[0][1] - whole
-                left[atom] = (((), rest),)
+                rest = power - whole
+                left[atom] = frozenset({(_UNIT, rest)})
                 if not rest:
                     del left[atom]
-    return tuple(sorted(left.items(), key=repr)), factor
+    return frozenset(left.items()), factor
 
 
 def _raised(base: Node, exponent: dict[Any, Fraction]) -> dict[Any, Fraction]:
-    constant = exponent.get((), Fraction(0)) if len(exponent) <= 1 and (not exponent or () in exponent) else None
+    constant = exponent.get(_UNIT, Fraction(0)) if len(exponent) <= 1 and (not exponent or _UNIT in exponent) else None
     value = rational(base)
     if value is not None and value > 0:
         result = _ONE
@@ -299,14 +301,13 @@ def _raised(base: Node, exponent: dict[Any, Fraction]) -> dict[Any, Fraction]:
             for _ in range(int(constant)):
                 result = _times(result, form)
             return result
-        content = min(form.items(), key=repr)[1]
+        content = max(abs(coefficient) for coefficient in form.values())
         primitive = {m: c / content for m, c in form.items()}
         if abs(constant) * _bits(content) > MAX_BITS:
             raise Inexact
-        atom = {((("form", _frozen(primitive)), _frozen(exponent)),): content ** int(constant)}
-        return atom
+        return {frozenset({(("form", _frozen(primitive)), _frozen(exponent))}): content ** int(constant)}
     if base.op == "const" and base.name == "e":
-        return {((("const", "e", ()), _frozen(exponent)),): Fraction(1)}
+        return {frozenset({(("const", "e", ()), _frozen(exponent))}): Fraction(1)}
     return _atom(("pow", _frozen(form), _frozen(exponent)))
 
 
