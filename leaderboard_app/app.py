@@ -45,6 +45,19 @@ def accepted_folder() -> Path:
     return Path(str(importlib.resources.files(ACCEPTED) / "accepted"))
 
 
+def fetch_accepted(dataset: str | None, *, otherwise: Path) -> Path:
+    """The folder of accepted submissions of a data set on the Hub; `otherwise` without one or when it is away."""
+    if not dataset:
+        return otherwise
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(dataset, repo_type="dataset", allow_patterns="accepted/*.json")) / "accepted"
+    except Exception as error:
+        print(f"{dataset} cannot be read ({type(error).__name__}); showing {otherwise} instead.")
+        return otherwise
+
+
 def build_app(board: Board, *, runs: Path | None = None) -> Any:
     """The whole app: the board in English at the root, in Turkish at /tr and in Portuguese at /pt.
 

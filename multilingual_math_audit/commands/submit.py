@@ -1,0 +1,78 @@
+"""`math-audit submit`: send a run to a leaderboard, or its results to a model card."""
+
+from __future__ import annotations
+
+import click
+
+from multilingual_math_audit.cli import examples
+from multilingual_math_audit.errors import UsageError
+from multilingual_math_audit.store import Run
+
+
+@click.command(
+    epilog=examples(
+        "math-audit submit runs/first --to ORG/REPO --submitter NAME --dry-run",
+        "math-audit submit runs/first --to ORG/REPO --submitter NAME --family Qwen3.5 --parameters 4",
+        "math-audit submit runs/first --model-card ORG/MODEL --dataset ORG/NAME --dry-run",
+    )
+)
+@click.argument("run_folder", metavar="RUN", type=click.Path())
+@click.option("--to", "repository", metavar="ORG/REPO", help="Data set repository of the leaderboard.")
+@click.option("--submitter", default="not given", help="Your name as it should stand on the board.")
+@click.option("--contact", help="Optional, shown as it is.")
+@click.option("--family", help="The solver's family, for filtering.")
+@click.option("--parameters", type=float, help="The solver's size in billions of parameters.")
+@click.option("--released", metavar="YYYY-MM-DD", help="The day the solver was released.")
+@click.option("--note", help="A sentence about the run.")
+@click.option("--with-run", is_flag=True, help="Send the run's records too; they hold the solutions' texts.")
+@click.option("--raw-run", metavar="ORG/REPO@REVISION", help="Where the run's records are public already.")
+@click.option("--model-card", metavar="ORG/MODEL", help="Write .eval_results of this model instead.")
+@click.option("--dataset", metavar="ORG/NAME", help="With --model-card: the benchmark's data set on the Hub.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+def command(
+    run_folder: str,
+    repository: str | None,
+    with_run: bool,
+    raw_run: str | None,
+    model_card: str | None,
+    dataset: str | None,
+    dry_run: bool,
+    **about: object,
+) -> None:
+    """Check RUN's counts, show what will be sent, and open a pull request with it. The token comes from HF_TOKEN.
+
+    Without --with-run no text of any solution leaves this machine.
+    """
+    from multilingual_math_audit.submissions.hub import plan_model_card, plan_submission, send
+    from multilingual_math_audit.submissions.pack import About, pack
+    from multilingual_math_audit.submissions.submission import RawRun
+    from multilingual_math_audit.submissions.validate import check
+
+    if (repository is None) == (model_card is None):
+        raise UsageError("Say where to: give either --to ORG/REPO or --model-card ORG/MODEL.")
+    if model_card is not None and dataset is None:
+        raise UsageError("--model-card needs --dataset ORG/NAME, the benchmark's data set on the Hub.")
+    run = Run.open(run_folder)
+    place = None
+    if raw_run is not None:
+        name, _, revision = raw_run.partition("@")
+        place = RawRun(repository=name, revision=revision)
+    submission = pack(run, About(raw_run=place, **about))  # type: ignore[arg-type]
+    checked = check(submission.to_json())
+    if checked.submission is None:
+        faults = "; ".join(str(fault) for fault in checked.faults[:5])
+        raise UsageError(f"The run at {run.folder} cannot be submitted: {faults}.")
+    if model_card is not None and dataset is not None:
+        sending, target, kind = plan_model_card(submission, dataset), model_card, "model"
+    else:
+        sending, target, kind = plan_submission(submission, run if with_run else None), str(repository), "dataset"
+    click.echo(f"To {target}, as a pull request: {sending.title}")
+    for line in sending.listing():
+        click.echo(f"  {line}")
+    if kind == "model":
+        click.echo(next(iter(sending.files.values())).decode())
+    if dry_run:
+        click.echo("Dry run: nothing was sent.")
+        return
+    url = send(sending, target, repo_type="model" if kind == "model" else "dataset", memory=run.folder)
+    click.echo(f"Pull request: {url}")
