@@ -42,6 +42,7 @@ class PromptTemplate:
         self.tokenizer = tokenizer
         self.model = model
         self._openings: dict[Mode, str] = {}
+        self._last: tuple[Sequence[Message], Mode, list[int]] | None = None
 
     def render(self, messages: Sequence[Message], mode: Mode) -> str:
         """The prompt as text; raises EngineError when a chat mode is asked of a model without a chat template."""
@@ -62,7 +63,9 @@ class PromptTemplate:
         return text
 
     def encode(self, messages: Sequence[Message], mode: Mode) -> list[int]:
-        """The prompt as token ids."""
+        """The prompt as token ids; the last one is remembered, since samples of one prompt follow each other."""
+        if self._last is not None and self._last[:2] == (messages, mode):
+            return self._last[2]
         text = self.render(messages, mode)
         ids: list[int] = list(self.tokenizer.encode(text, add_special_tokens=mode == "base"))
         bos, eos = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
@@ -70,6 +73,7 @@ class PromptTemplate:
             ids.pop()  # some tokenizers close a plain text, and a closed text is not continued
         while bos is not None and ids[:2] == [bos, bos]:
             ids.pop(0)
+        self._last = (messages, mode, ids)
         return ids
 
     def opening(self, mode: Mode) -> str:

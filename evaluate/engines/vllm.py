@@ -188,7 +188,7 @@ class Stepper:
 
     def submit(self, name: str, prompt: list[int], params: Any) -> None:
         """Put a request in flight."""
-        self.engine.add_request(name, {"type": "token", "prompt_token_ids": prompt}, params)
+        self.engine.add_request(name, {"type": "token", "prompt_token_ids": list(prompt)}, params)
 
     def collect(self) -> Sequence[Any]:
         """What finished in the next step."""
@@ -254,7 +254,7 @@ class Replicas:
 
     async def _follow(self, name: str, prompt: list[int], params: Any) -> None:
         try:
-            async for output in self.engine.generate({"type": "token", "prompt_token_ids": prompt}, params, name):
+            async for output in self.engine.generate({"type": "token", "prompt_token_ids": list(prompt)}, params, name):
                 if output.finished:
                     self._done.put(output)
         except Exception as error:
