@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from multilingual_math_audit.benchmarks.catalogue import get_spec
 from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
 from multilingual_math_audit.evaluate.engines.protocol import SamplingSettings
 from multilingual_math_audit.evaluate.engines.vllm import VllmEngine, _sampling_params
@@ -78,7 +77,6 @@ def main() -> None:
     problems = [p for code in LANGUAGES for p in load_benchmark(f"starter_{code}")[: given.problems]]
     sampling = SamplingSettings(max_tokens=given.budget, mode="non-thinking")
     samples = {f"starter_{code}": given.n for code in LANGUAGES}
-    assert all(get_spec(name) for name in samples)
     plan = SolvePlan(given.model, sampling, samples, shots=3)
     engine = open_engine(EngineConfig("vllm", given.model, max_model_len=given.max_model_len))
     assert isinstance(engine, VllmEngine)
