@@ -24,7 +24,7 @@ PANEL_NAMES = ("per_cell", "max_per_question", "min_tokens", "edits", "natural",
 
 @click.command(
     epilog=examples(
-        "math-audit audit panels/first --judge ORG/JUDGE --engine server --endpoint http://localhost:8000/v1",
+        "math-audit audit starter --judge ORG/JUDGE --engine server --endpoint http://localhost:8000/v1",
         "math-audit audit runs/first --judge smollm2 --engine transformers --judge-mode non-thinking --judge-shots 3 "
         "--judge-budget 128 --min-tokens 40 --per-cell 8",
         "math-audit audit --plan 0.05",
@@ -43,8 +43,9 @@ def command(
 ) -> None:
     """Ask a judge about corrupted solutions and say whether it reads the chain.
 
-    Of a run, a panel is drawn first (see math-audit inject). Each variant is judged three times; the same command goes
-    on where it stopped. Writes a judge card: Markdown, JSON and figures.
+    Of a run, a panel is drawn first (see math-audit inject); the word `starter` stands for the worked solutions that
+    ship with the starter problems. Each variant is judged three times; the same command goes on where it stopped.
+    Writes a judge card: Markdown, JSON and figures.
     """
     drawing = {name: values.pop(name) for name in PANEL_NAMES}
     config = load_config(with_endpoints(values), file=run_file)
@@ -61,19 +62,21 @@ def command(
 
 def _open_panel(folder: str, panel: str | None, drawing: dict[str, Any]) -> Run:
     from multilingual_math_audit.evaluate.panel import PanelPlan, draw_panel, write_panel
+    from multilingual_math_audit.evaluate.worked import open_source
     from multilingual_math_audit.provenance import describe
 
-    run = Run.open(folder)
+    run, worked = open_source(folder)
     if "panel" in run.settings:
         return run
-    plan = PanelPlan(**drawing)
+    plan = PanelPlan(**{**drawing, "min_tokens": 0 if worked else drawing["min_tokens"]})
     drawn = draw_panel(run, plan, jobs=os.cpu_count() or 1)
     if not drawn.solutions:
         raise UsageError(
             f"No solution of {folder} takes every edit of the paper.",
             "math-audit inject lists the reasons; solve more, or give a smaller --min-tokens.",
         )
-    return write_panel(drawn, run, plan, panel or str(run.folder / "panel"), **describe(sys.argv))
+    default = "panels/starter" if worked else str(run.folder / "panel")
+    return write_panel(drawn, run, plan, panel or default, **describe(sys.argv))
 
 
 def judge_panel(panel: Run, config: RunConfig) -> Failures:

@@ -48,7 +48,8 @@ CONFIGURATIONS: dict[str, Callable[[Request], Table]] = {name: _problems(name) f
 @click.option("--sources", type=click.Path(), help="Folder with the source files (or MATH_AUDIT_SOURCES).")
 @click.option("--benchmarks", "chosen", help="Configurations to write, separated by commas [default: all].")
 @click.option("--with-errata", is_flag=True, help="Keep the rows that are known to be faulty.")
-def command(out: Path, sources: str | None, chosen: str | None, with_errata: bool) -> None:
+@click.option("--panel", type=click.Path(), help="Add the configuration `injected`: the variants of this panel.")
+def command(out: Path, sources: str | None, chosen: str | None, with_errata: bool, panel: str | None) -> None:
     """Write the data set to OUT: one Parquet file per configuration, README.md and eval.yaml.
 
     `load_dataset(OUT, "starter_tr")` reads it; the same input gives the same bytes.
@@ -58,6 +59,11 @@ def command(out: Path, sources: str | None, chosen: str | None, with_errata: boo
         raise UnknownName(f"There is no configuration {unknown[0]!r}.", f"Choose from {', '.join(CONFIGURATIONS)}.")
     request = Request(sources, with_errata)
     tables = {name: CONFIGURATIONS[name](request) for name in names}
+    if panel is not None:
+        from multilingual_math_audit.evaluate.injected import injected_table
+        from multilingual_math_audit.store import Run
+
+        tables["injected"] = injected_table(Run.open(panel))
     write_dataset(out, tables)
     grid = Grid("configuration", "what", "rows", "may be published")
     for name, table in tables.items():

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.options import PANEL_OPTIONS, options
-from multilingual_math_audit.store import Run
 
 
 @click.command(
     epilog=examples(
+        "math-audit inject starter -o panels/starter",
         "math-audit inject runs/first -o panels/first",
         "math-audit inject runs/first -o panels/short --min-tokens 40 --per-cell 10 --natural 5",
         "math-audit inject runs/first -o panels/dose --edits load_bearing,dose,operator,deletion,swap",
@@ -40,12 +40,14 @@ def command(
 
     The variants: clean, one number changed in the middle (intermediate), the end cut off (truncation), a wrong box
     (final_answer), and the same wrong value throughout (consistent). The same run and options give the same bytes.
+    RUN may be the word `starter`: the worked solutions that ship with the starter problems.
     """
     from multilingual_math_audit.evaluate.panel import PanelPlan, draw_panel, write_panel
+    from multilingual_math_audit.evaluate.worked import open_source
     from multilingual_math_audit.provenance import describe
 
-    plan = PanelPlan(per_cell, max_per_question, min_tokens, edits, natural, seed)
-    run = Run.open(run_folder)
+    run, worked = open_source(run_folder)
+    plan = PanelPlan(per_cell, max_per_question, 0 if worked else min_tokens, edits, natural, seed)
     drawn = draw_panel(run, plan, jobs=jobs or os.cpu_count() or 1)
     panel = write_panel(drawn, run, plan, out, **describe(sys.argv))
     table = Table(title="Panel", title_justify="left")
