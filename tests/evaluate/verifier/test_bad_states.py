@@ -86,8 +86,8 @@ def test_a_checkpoint_of_another_size_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(config.replace('"width": 8', '"width": 16'))
     with pytest.raises(UsageError, match="does not fit"):
         load_checkpoint(tmp_path)
+    Probe(ProbeConfig(8)).save_pretrained(tmp_path / "probe")
     with pytest.raises(UsageError, match="probe"):
-        Probe(ProbeConfig(8)).save_pretrained(tmp_path / "probe")
         MultiSequenceVerifier.from_pretrained(tmp_path / "probe")
     with pytest.raises(AuditError):
         load_checkpoint(tmp_path / "nothing")
