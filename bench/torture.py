@@ -1,7 +1,7 @@
 """Random SIGKILLs over solve, judge and merge, with four shards and two endpoints of which one keeps dying.
 
     python bench/torture.py                  # 100 kills, a few minutes
-    python bench/torture.py --kills 12 --n 24
+    python bench/torture.py --kills 12 --n 4
 
 An undisturbed run and a tortured one ask the same deterministic servers through the real commands. At the end no sample
 and no judgment may be lost or doubled, every record must be equal to the byte, and so must the scores.
@@ -96,7 +96,7 @@ class Torturer:
         part = ["--shard", shard] if shard else []
         return [
             *_math_audit("solve"), "--solver", "tiny", "--engine", "server", *self.servers, "--concurrency", "4",
-            "--benchmarks", ",".join(BENCHMARKS), "--n", str(self.n), "--out", str(out), *part,
+            "--benchmarks", ",".join(BENCHMARKS), "--limit", "24", "--n", str(self.n), "--out", str(out), *part,
         ]  # fmt: skip
 
     def judge(self, out: Path) -> list[str]:
@@ -240,7 +240,7 @@ def main(*, kills: int, n: int, seed: int) -> dict[str, object]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--n", type=int, default=64)
+    parser.add_argument("--n", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
