@@ -35,7 +35,7 @@ def prepare_environment(*, cpu: bool) -> None:
     On a CPU the engine runs in this process, which starts in a quarter of the time, and one core is left free: with
     threads that wait for each other on a busy machine vLLM is several times slower.
     """
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR" if cpu else "WARNING")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     if cpu:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
