@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION, grade_answer
+from multilingual_math_audit.evaluate.panel import PanelPlan, draw_panel, write_panel
 from multilingual_math_audit.loaders.problems import load_benchmark
 from multilingual_math_audit.records import Grade, Problem, Solution, digest
 from multilingual_math_audit.store import Run
@@ -64,3 +65,12 @@ def open_source(folder: str) -> tuple[Run, bool]:
     if folder != WORD or (Path(folder) / "manifest.json").exists():
         return Run.open(folder), False
     return open_worked_run(tempfile.mkdtemp(prefix="worked-")), True
+
+
+def open_panel(folder: str) -> Run:
+    """The panel at `folder`, or a panel of the worked solutions where the word is `starter` and no such run exists."""
+    run, worked = open_source(folder)
+    if not worked:
+        return run
+    plan = PanelPlan(min_tokens=0)
+    return write_panel(draw_panel(run, plan), run, plan, tempfile.mkdtemp(prefix="panel-"))

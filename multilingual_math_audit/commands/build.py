@@ -41,6 +41,7 @@ CONFIGURATIONS: dict[str, Callable[[Request], Table]] = {name: _problems(name) f
     epilog=examples(
         "math-audit build dataset --benchmarks starter_en,starter_tr,starter_pt",
         "math-audit build dataset --sources DIR",
+        "math-audit build dataset --benchmarks starter_en,starter_tr,starter_pt --panel starter",
         "math-audit build dataset --sources DIR --with-errata",
     )
 )
@@ -48,7 +49,9 @@ CONFIGURATIONS: dict[str, Callable[[Request], Table]] = {name: _problems(name) f
 @click.option("--sources", type=click.Path(), help="Folder with the source files (or MATH_AUDIT_SOURCES).")
 @click.option("--benchmarks", "chosen", help="Configurations to write, separated by commas [default: all].")
 @click.option("--with-errata", is_flag=True, help="Keep the rows that are known to be faulty.")
-@click.option("--panel", type=click.Path(), help="Add the configuration `injected`: the variants of this panel.")
+@click.option(
+    "--panel", type=click.Path(), help="Add the configuration `injected`: the variants of this panel, or `starter`."
+)
 def command(out: Path, sources: str | None, chosen: str | None, with_errata: bool, panel: str | None) -> None:
     """Write the data set to OUT: one Parquet file per configuration, README.md and eval.yaml.
 
@@ -61,9 +64,9 @@ def command(out: Path, sources: str | None, chosen: str | None, with_errata: boo
     tables = {name: CONFIGURATIONS[name](request) for name in names}
     if panel is not None:
         from multilingual_math_audit.evaluate.injected import injected_table
-        from multilingual_math_audit.store import Run
+        from multilingual_math_audit.evaluate.worked import open_panel
 
-        tables["injected"] = injected_table(Run.open(panel))
+        tables["injected"] = injected_table(open_panel(panel))
     write_dataset(out, tables)
     grid = Grid("configuration", "what", "rows", "may be published")
     for name, table in tables.items():
