@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from fractions import Fraction
 from dataclasses import dataclass
 
 from multilingual_math_audit.evaluate.answers.comparison import Rules, forms_equal
@@ -26,6 +27,9 @@ from multilingual_math_audit.records import Doubt
 
 _PLAIN_INTEGER = re.compile(r"[+-]?\d{1,4000}")
 _RUN = 12
+_PLAIN_RATIONAL = re.compile(
+    r"(-)?(?:(\d{1,18})(?:\.(\d{1,12}))?|\\[dt]?frac\{(\d{1,18})\}\{(\d{1,18})\}|(\d{1,18})/(\d{1,18}))"
+)
 _DECIMAL_COMMA = re.compile(r"-?\d+(?:,|\{,\})\d+")
 _BRACKET = re.compile(r"(?<!\\frac)(?<!\\text)(?<!sqrt)(?:[(\[\]]|\\?\{(?![,.]\}))")
 _DISPLAY = re.compile(
@@ -63,6 +67,9 @@ def answers_equal(
         return Comparison(int(key) == int(answer), "integer")
     if key == answer and key:
         return Comparison(True, "string")
+    left, right = _plain_rational(key, language), _plain_rational(answer, language)
+    if left is not None and right is not None:
+        return Comparison(left == right, "rational")
     key, answer = _peeled(key), _peeled(answer)
     if len(key) > MAX_CHARS or len(answer) > MAX_CHARS:
         return _compare_long(key, answer)
@@ -157,6 +164,25 @@ def _peeled(text: str) -> str:
         if depth < 0:
             return text
     return inner if depth == 0 else text
+
+
+def _plain_rational(text: str, language: str) -> Fraction | None:
+    """The value of a plain integer, decimal or fraction of integers; None for everything that needs a closer look."""
+    match = _PLAIN_RATIONAL.fullmatch(text)
+    if match is None:
+        return None
+    sign, whole, places, *parts = match.groups()
+    top, bottom = (part for part in parts if part) if whole is None else ("", "")
+    if whole is not None:
+        # A long decimal may round something, and three places may be a group of thousands.
+        if places and (len(places) > 8 or (len(places) == 3 and language in ("tr", "pt"))):
+            return None
+        value = Fraction(int(whole + (places or "")), 10 ** len(places or ""))
+    elif int(bottom) == 0:
+        return None
+    else:
+        value = Fraction(int(top), int(bottom))
+    return -value if sign else value
 
 
 def _compare_long(key: str, answer: str) -> Comparison:

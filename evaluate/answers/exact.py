@@ -44,7 +44,8 @@ def _value(node: Node, bound: dict[str, Fraction], steps: list[int]) -> Fraction
     if steps[0] < 0:
         raise Inexact
     if op == "add":
-        return sum((_value(arg, bound, steps) for arg in node.args), Fraction(0))
+        values = [_value(arg, bound, steps) for arg in node.args]
+        return sum(values[1:], values[0])
     if op == "mul":
         return _product([_value(arg, bound, steps) for arg in node.args])
     if op == "pow":
@@ -67,8 +68,8 @@ def _value(node: Node, bound: dict[str, Fraction], steps: list[int]) -> Fraction
 
 
 def _product(values: list[Fraction]) -> Fraction:
-    result = Fraction(1)
-    for value in values:
+    result = values[0]
+    for value in values[1:]:
         if _bits(result) + _bits(value) > MAX_BITS:
             raise Inexact
         result *= value

@@ -38,11 +38,13 @@ class Form:
 EMPTY = Form("empty")
 REALS = Form("reals")
 
+_CLEAN_START = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-+([{")
+_CLEAN_END = _CLEAN_START - frozenset("-+([{") | frozenset(")]}")
 _WRAPPING = re.compile(r"^(?:\*\*|__|`+|\"|<[a-z]+>)+|(?:\*\*|__|`+|\"|</[a-z]+>)+$")
 _ARTICLES = frozenset({"a", "an", "the", "bir", "um", "uma", "o", "os", "as"})
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
-_CHOICE_ALONE = re.compile(r"^[(\[]?\s*([A-H])\s*[)\].:]*$")
+_MAYBE_CHOICE = re.compile(r"(?<![^\W_])[A-Ha-h](?![^\W_])(?:\s*[).:]|\s|['’]|$)")
 
 
 def read(text: str, notation: Notation) -> Form:
@@ -53,10 +55,10 @@ def read(text: str, notation: Notation) -> Form:
     ('relation', 'list', 'cm')
     """
     text = strip(text)
-    plain = _TEXT_COMMAND.sub(r" \1 ", text).replace("$", " ")
+    plain = _TEXT_COMMAND.sub(r" \1 ", text).replace("$", " ") if "\\" in text or "$" in text else text
     if (form := _fixed(plain)) is not None:
         return form
-    if (form := _choice(plain, notation)) is not None:
+    if _MAYBE_CHOICE.search(plain) and (form := _choice(plain, notation)) is not None:
         return form
     tokens = with_roles(_without_stray_ends(tokenize(words.without_suffixes(text), notation)))
     return Reader(tokens, partners(tokens)).answer(0, len(tokens))
@@ -64,6 +66,8 @@ def read(text: str, notation: Notation) -> Form:
 
 def strip(text: str) -> str:
     """The text without markdown, quotes and closing punctuation around it."""
+    if text and text[-1] in _CLEAN_END and text[0] in _CLEAN_START:
+        return text
     previous = None
     while text != previous:
         previous = text
@@ -129,6 +133,8 @@ class Reader:
 
     def top(self, start: int, end: int) -> list[int]:
         """The positions in the span that no bracket encloses."""
+        if end - start == 1:
+            return [start]
         positions = []
         position = start
         while position < end:
@@ -213,7 +219,7 @@ class Reader:
             following = self.tokens[position + 2] if position + 2 < end else after
             signed = after.text == "-" and following.kind == "num" and not following.spaced
             whole = (before.kind in ("num", "word") and (after.kind == "num" or signed)) or (
-                before.kind == "close" and (after.kind == "open" or signed or after.text in ("sqrt", "frac"))
+                after.kind == "open" and self.is_set_at(position + 1) and before.kind == "close"
             )
             if after.spaced and (whole or any(t.kind == "rel" for t in self.tokens[position:end])):
                 return "and"
@@ -376,6 +382,8 @@ class Reader:
             prefix.append(fold_case(tokens[start].text))
             start += 1
         stop = self.unit_start(start, end)
+        if stop == end and not prefix:
+            return _with_degree(parse(tokens, self.partner, start, end), None)
         phrase = " ".join(token.text for token in tokens[stop:end] if token.text not in ("group", "(", ")", ".", "*"))
         for word in [*prefix, *fold_case(phrase).split()]:
             if word in words.QUALIFIERS:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from multilingual_math_audit.evaluate.answers.exact import Undefined, normal_form, rational
+from multilingual_math_audit.evaluate.answers.floats import far_apart
 from multilingual_math_audit.evaluate.answers.numeric import MAX_DIGITS, Evaluation, Unknown, context, height
 from multilingual_math_audit.evaluate.answers.tail import needs_tail, proved_equal
 from multilingual_math_audit.evaluate.answers.trees import Node, contains, symbols
@@ -46,6 +47,8 @@ def scalars_equal(left: Node, right: Node) -> Verdict:
         return Verdict(True, "rational") if a == b else _rounded(left, right, a, b) or Verdict(False, "rational")
     if infinite(left) or infinite(right):
         return Verdict(infinite(left) == infinite(right), "infinity")
+    if far_apart(left, right):
+        return _long_decimal(left, right, symbols(left) | symbols(right)) or Verdict(False, "numeric")
     if (form := normal_form(left)) is not None and form == normal_form(right):
         return Verdict(True, "algebra")
     return _numeric(left, right)

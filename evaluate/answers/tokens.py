@@ -77,6 +77,8 @@ _TIGHT_COMMA = re.compile(r"(?<=\d),\\!\s?(?=\d{3}(?!\d))")
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
 _TIMES_X = re.compile(r"\s?[xX]\s?(?=10\s?(?:\^|\*\*|\{))")
 _CURRENCY = re.compile(r"(?:R|US|A|C)?\\?\$\s?(?=[-+]?[\d.])|R\\?\$|US\\?\$|\\\$|[€£₺]")
+_MONEY = frozenset("$€£₺")
+_SPACE_STARTS = frozenset(" ~$\\")
 _CURRENCY_NAMES = {"R$": "brl", "US$": "usd", "$": "usd", "€": "eur", "£": "gbp", "₺": "try"}
 _OPENERS, _CLOSERS = "([", ")]"
 
@@ -96,18 +98,20 @@ class _Lexer:
             raise TooLarge("too many tokens")
 
     def run(self) -> list[Token]:
-        text = self.text
-        while self.position < len(text):
-            if (match := _CURRENCY.match(text, self.position)) and self._is_currency(match):
+        text, end = self.text, len(self.text)
+        money = not _MONEY.isdisjoint(text)
+        while self.position < end:
+            mark = text[self.position]
+            if mark.isdigit() or mark == ".":
+                self._number()
+            elif money and (match := _CURRENCY.match(text, self.position)) and self._is_currency(match):
                 self.position = match.end()
                 self.add("word", _CURRENCY_NAMES.get(match[0].replace("\\", "").strip(), "usd"))
-            elif match := _SPACE.match(text, self.position):
+            elif (mark in _SPACE_STARTS or mark.isspace()) and (match := _SPACE.match(text, self.position)):
                 self.position, self.spaced = match.end(), True
-            elif text[self.position].isdigit() or text[self.position] == ".":
-                self._number()
-            elif text[self.position] == "\\":
+            elif mark == "\\":
                 self._command()
-            elif match := _LETTERS.match(text, self.position):
+            elif mark.isalpha() and (match := _LETTERS.match(text, self.position)):
                 self.position = match.end()
                 self._letters(match[0])
             else:

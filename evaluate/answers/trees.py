@@ -40,7 +40,7 @@ INFINITY = Node("const", name="inf")
 
 def number(value: int | Fraction, name: str = "") -> Node:
     """A number; `name` is its plain decimal form when it was written with a decimal mark."""
-    return Node("num", value=Fraction(value), name=name)
+    return Node("num", value=value if isinstance(value, Fraction) else Fraction(value), name=name)
 
 
 def negative(node: Node) -> Node:
