@@ -82,6 +82,12 @@ SOLVER_OPTIONS = [
     click.option("--shots", type=int, help="Worked examples before the problem, for weak models [default: 0]."),
     click.option("--shard", envvar="MATH_AUDIT_SHARD", help="Only part K of N of the work: K/N."),
 ]
+STOP_OPTIONS = [
+    click.option(
+        "--stop-early-verifier", type=click.Path(), help="Checkpoint that stops a problem once an answer is sure."
+    ),
+    click.option("--stop-threshold", type=float, help="How sure [default: what verifier stream chose]."),
+]
 ENGINE_OPTIONS = [
     click.option("--engine", type=ENGINE_NAMES, help="What runs the models [default: vllm]."),
     click.option("--engine-args", type=KeyValues(), help="Passed through to the engine, as in max_num_seqs=64."),

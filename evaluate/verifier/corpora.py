@@ -201,6 +201,6 @@ def _rows(path: Path) -> Iterator[Row]:
         import pandas
 
         table = pandas.read_parquet(path) if path.suffix == ".parquet" else pandas.read_csv(path, dtype=str)
-        yield from table.to_dict("records")
+        yield from ({str(name): value for name, value in row.items()} for row in table.to_dict("records"))
     except (ValueError, OSError) as error:
         raise SourceError(f"{path.name} cannot be read: {error}.") from None

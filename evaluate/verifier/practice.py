@@ -46,7 +46,8 @@ def practice_problems(count: int, seed: int = 0) -> list[Problem]:
 
 def _one(draw: random.Random, *, kind: int, largest: int) -> tuple[str, int]:
     a, b = draw.randint(1, largest), draw.randint(1, largest)
-    texts, answer = STORIES, a + b
+    texts: tuple[str, ...] = STORIES
+    answer = a + b
     if kind == 1:
         a, b = a + b, b
         texts, answer = LOSSES, a - b

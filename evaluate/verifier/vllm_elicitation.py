@@ -6,7 +6,7 @@ state; its default normalisation must be switched off.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from multilingual_math_audit.errors import EngineError, MissingExtra
@@ -63,7 +63,8 @@ class VllmElicitor:
             dtype=str(model.dtype).removeprefix("torch."),
             template=PromptTemplate(self.tokenizer, public_name(config.model)),
         )
-        self._question = self.encode(elicitation)
+        self.question = self.encode(elicitation)
+        self.count = 0
 
     def encode(self, text: str) -> list[int]:
         """A text as tokens, without special ones."""
@@ -85,9 +86,33 @@ class VllmElicitor:
         """The answers at the branches of one problem's sequences, in the order of the branches."""
         from vllm import SamplingParams
 
-        asked = [[*prompt, *sequences[b.sequence][: b.keep], *self._question] for b in branches]
+        asked = [[*prompt, *sequences[b.sequence][: b.keep], *self.question] for b in branches]
         greedy = SamplingParams(temperature=0.0, max_tokens=LONGEST, logprobs=0, detokenize=False)
         outputs = self.writer.generate([{"prompt_token_ids": ids} for ids in asked], greedy, use_tqdm=False)
+        return self._read(asked, branches, outputs)
+
+    def ask_between(
+        self, prefixes: Sequence[list[int]], branches: Sequence[Branch], engine: Any, note: Callable[[Any], None]
+    ) -> list[Elicited]:
+        """The answers after some prefixes while other requests are in flight; `note` is handed the others' outputs."""
+        from vllm import SamplingParams
+
+        asked = [[*prefix, *self.question] for prefix in prefixes]
+        greedy = SamplingParams(temperature=0.0, max_tokens=LONGEST, logprobs=0, detokenize=False)
+        self.count += 1
+        names = [f"ask-{self.count}-{place}" for place in range(len(asked))]
+        for name, ids in zip(names, asked, strict=True):
+            engine.add_request(name, {"prompt_token_ids": ids}, greedy)
+        done: dict[str, Any] = {}
+        while len(done) < len(names):
+            for output in engine.step():
+                if output.request_id not in names:
+                    note(output)
+                elif output.finished:
+                    done[output.request_id] = output
+        return self._read(asked, branches, [done[name] for name in names])
+
+    def _read(self, asked: Sequence[list[int]], branches: Sequence[Branch], outputs: Sequence[Any]) -> list[Elicited]:
         answers = []
         for branch, output in zip(branches, outputs, strict=True):
             said = output.outputs[0]

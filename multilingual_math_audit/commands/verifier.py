@@ -9,7 +9,7 @@ import click
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.errors import MissingExtra, UsageError
-from multilingual_math_audit.options import Names, Numbers
+from multilingual_math_audit.options import STOP_OPTIONS, Names, Numbers, options
 
 CHECKERS = click.Choice(["symbolic", "exact", "jaccard", "embedding", "random"])
 STATES = click.argument("states", nargs=-1, required=True, type=click.Path())
@@ -53,28 +53,49 @@ def command() -> None:
 @click.option("--temperature", type=float, default=0.6, show_default=True)
 @click.option("--shots", type=int, default=3, show_default=True, help="Worked examples before the problem.")
 @click.option("--concurrency", type=int, default=128, show_default=True, help="Samples under way at once.")
+@click.option("--data", default="practice", show_default=True, help="practice, or a public set such as math500.")
+@click.option("--sources", type=click.Path(), help="Folder with the files of the public sets.")
+@click.option("--skip", type=int, default=0, show_default=True, help="Leave out so many of the first problems.")
+@options(STOP_OPTIONS)
 @click.option("--out", required=True, type=click.Path(), help="Run folder; the same command goes on.")
 def practice(**values: Any) -> None:
-    """Solve and grade easy arithmetic by template: a first run to train a verifier on, small enough for a CPU."""
+    """Solve and grade what verifiers are trained and tested on: easy arithmetic by template, or a public set.
+
+    The template's problems are small enough for a CPU: a first run from which to learn the other commands.
+    """
     import sys
 
+    from multilingual_math_audit.commands.early import open_stopper
     from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
     from multilingual_math_audit.evaluate.engines.protocol import SamplingSettings
+    from multilingual_math_audit.evaluate.engines.weights import public_name
     from multilingual_math_audit.evaluate.solve import SolvePlan
     from multilingual_math_audit.evaluate.stages import grade_stage, open_solve_run, solve_stage
-    from multilingual_math_audit.evaluate.verifier.practice import BENCHMARK, practice_problems
+    from multilingual_math_audit.evaluate.verifier.corpora import load_corpus
+    from multilingual_math_audit.evaluate.verifier.practice import practice_problems
     from multilingual_math_audit.provenance import describe
 
     sampling = SamplingSettings(values["temperature"], 1.0, values["budget"], "non-thinking")
-    plan = SolvePlan(values["solver"], sampling, {BENCHMARK: values["n"]}, values["shots"])
-    run = open_solve_run(values["out"], practice_problems(values["problems"]), plan, **describe(sys.argv))
+    if values["data"] == "practice":
+        chosen = practice_problems(values["problems"])
+    else:
+        chosen = load_corpus(values["data"], folder=values["sources"])[: values["problems"]]
+    if len(chosen) <= values["skip"]:
+        raise UsageError(f"--skip {values['skip']} leaves none of {len(chosen)} problems.")
+    samples = {chosen[0].benchmark: values["n"]}
+    plan = SolvePlan(public_name(values["solver"]), sampling, samples, values["shots"])
+    run = open_solve_run(values["out"], chosen[values["skip"] :], plan, **describe(sys.argv))
     config = EngineConfig(values["engine"], values["solver"], dtype=values["dtype"], concurrency=values["concurrency"])
-    engine = open_engine(config)
+    checkpoint = values["stop_early_verifier"]
+    stopper = open_stopper(run, checkpoint, values["stop_threshold"]) if checkpoint else None
+    engine = open_engine(config) if stopper is None else stopper.open(config)
     try:
         failures = solve_stage(run, engine, plan)
     finally:
         engine.close()
     grade_stage(run, jobs=1)
+    if stopper is not None:
+        stopper.report()
     if failures.count:
         raise UsageError(f"{failures.count} samples gave no answer ({failures.last}).", "The same command asks again.")
     click.echo(f"Run folder: {run.folder}")
