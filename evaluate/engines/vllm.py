@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import importlib.metadata
+import importlib.util
 import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,14 +70,13 @@ class VllmEngine:
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
         self.cpu = runs_on_cpu()
+        if importlib.util.find_spec("vllm") is None:
+            raise MissingExtra("The vllm engine", "vllm")
+        engine_arguments(config, cpu=self.cpu, context=1)  # what is refused is refused before the slow import
         prepare_environment(cpu=self.cpu)
         try:
             import vllm
             from vllm.engine.arg_utils import AsyncEngineArgs, EngineArgs
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] != "vllm":
-                raise _broken(error) from error
-            raise MissingExtra("The vllm engine", "vllm") from None
         except Exception as error:
             raise _broken(error) from error
         self.version = vllm.__version__
