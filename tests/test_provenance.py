@@ -32,8 +32,8 @@ def test_no_person_no_place_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     said = json.dumps(
         describe(
             [f"{home}/bin/math-audit", "run", "--out", f"{home}/runs/a", f"--sources={home}/data",
-             "--token", "t0psecret", "--api-key=t0psecret", "--endpoint", "https://u:t0psecret@host/v1", "hf_" + "s" * 20, "~/x/y",
-             "--engine-args", "max_num_seqs=64", "--max-tokens", "1000"]
+             "--token", "t0psecret", "--api-key=t0psecret", "--endpoint", "https://u:t0psecret@host/v1",
+             "hf_" + "s" * 20, "~/x/y", "--engine-args", "max_num_seqs=64", "--max-tokens", "1000"]
         )
     )  # fmt: skip
     for hidden in (home + "/", "t0psecret", "hf_ss", "~/x"):
