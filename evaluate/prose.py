@@ -30,8 +30,9 @@ _TEXT_COMMANDS = (
 _PROSE = re.compile(r"\\(?:text|textbf|textit|textrm|textsf|textnormal|emph|mbox|hbox)\s*\{([^{}]*)\}")
 _ANY_TEXT = re.compile(rf"\\(?:{_TEXT_COMMANDS})\s*\{{([^{{}}]*)\}}")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}?")
-_COMMAND = re.compile(r"\\[a-zA-Z]+\*?(?:\s?\[[^\][\n]{0,60}\])?(?:\s?\{[^{}]*\})*")
-_INNERMOST = re.compile(r"([_^])\s?\{[^{}]*\}|([_^])\s?\\?[A-Za-z0-9]+")
+_COMMAND = re.compile(r"\\[a-zA-Z]++\*?+(?:\s?\[[^\][\n]{0,60}\])?+(?:\s?\{[^{}]*\})*+(?!\s?\{)")
+_NAME = re.compile(r"\\[a-zA-Z]+")
+_SCRIPT = re.compile(r"[_^]\s?\{[^{}]*\}|[_^]\s?\\?[A-Za-z0-9]+")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _MARKS = re.compile(r"[#*`_~>|]+|^\s*[-+•]\s", re.MULTILINE)
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -61,10 +62,11 @@ def strip_mathematics(text: str) -> str:
         text = _BOX.sub(" ", text)
         text = _ANY_TEXT.sub(r" \1 ", text)
         for _ in range(4):
-            shorter = _COMMAND.sub(" ", _INNERMOST.sub(" ", text))
+            shorter = _COMMAND.sub(" ", _SCRIPT.sub("", text))
             if shorter == text:
                 break
             text = shorter
+        text = _NAME.sub(" ", text)
     text = _URL.sub(" ", text)
     text = _MARKS.sub(" ", text)
     text = _NUMBER.sub(" ", text)

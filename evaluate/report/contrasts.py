@@ -87,7 +87,7 @@ def draw_means(cell: CellValues, *, design: Design, resamples: int, seed: int) -
     return drawn
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _draw_means(values: tuple[float, ...], seed: int, resamples: int) -> Numbers:
     numbers = np.array(values)
     defined = ~np.isnan(numbers)

@@ -19,7 +19,7 @@ from multilingual_math_audit.evaluate.report.charts import (
     draw_lines,
     draw_rows,
 )
-from multilingual_math_audit.evaluate.report.contrasts import CellValues, group_weights, question_weights
+from multilingual_math_audit.evaluate.report.contrasts import CellValues, group_weights
 from multilingual_math_audit.evaluate.report.entries import Entry, count_missing, count_pending
 from multilingual_math_audit.evaluate.report.material import Material
 from multilingual_math_audit.evaluate.report.passing import bootstrap_table
@@ -292,6 +292,3 @@ def counterfactual_figure(material: Material) -> Figure | None:
 
 def _maybe(value: object) -> Interval | None:
     return value if isinstance(value, Interval) else None
-
-
-__all__ = ["Figure", "material_figures", "question_weights"]

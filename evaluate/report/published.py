@@ -176,11 +176,11 @@ def read_report_tasks(rows: Sequence[Mapping[str, str]], *, budget: int | None =
     questions: dict[tuple[str, str, str], dict[str, Any]] = {}
     try:
         for row in rows:
-            if budget is not None and _whole(row["solver_max_tokens"]) != budget:
+            if budget is not None and read_count(row["solver_max_tokens"]) != budget:
                 continue
             key = (f"{row['model']}|{row['state']}", row["benchmark"], row["task_id"])
-            found = questions.setdefault(key, {"n": _whole(row["n_generations"]), "judges": {}})
-            veto, right = _whole(row["n_veto"] or "0"), _whole(row["true_count"])
+            found = questions.setdefault(key, {"n": read_count(row["n_generations"]), "judges": {}})
+            veto, right = read_count(row["n_veto"] or "0"), read_count(row["true_count"])
             found["correct"] = right + veto
             if row["judge_model"] and row["judge_state"] == "think":
                 found["judges"][row["judge_short"]] = approved_counts(right + veto, right)
@@ -195,7 +195,12 @@ def read_report_tasks(rows: Sequence[Mapping[str, str]], *, budget: int | None =
     return gather_entries(Counted(mode, budget, found) for mode, found in by_mode.items())
 
 
-def _whole(text: str) -> int:
+def read_count(text: str) -> int:
+    """A count of a CSV, which may be written as a decimal; raises ValueError when it is not whole.
+
+    >>> read_count("64.0")
+    64
+    """
     number = float(text)
     if number != int(number):
         raise ValueError(f"{text!r} is not a whole number")

@@ -7,7 +7,7 @@ from typing import Any
 
 from multilingual_math_audit.errors import AuditError, RecordError, SourceError
 from multilingual_math_audit.evaluate.metrics import Interval
-from multilingual_math_audit.evaluate.report.comparison import PRINTED, Comparison, Omission, relative
+from multilingual_math_audit.evaluate.report.comparison import PRINTED, Comparison, Omission
 from multilingual_math_audit.evaluate.report.contrasts import (
     CellValues,
     bootstrap_sum,
@@ -22,6 +22,7 @@ from multilingual_math_audit.evaluate.report.published import Published, paper_n
 from multilingual_math_audit.evaluate.report.reproduce_budgets import BUDGET_CHECKS
 from multilingual_math_audit.evaluate.report.reproduce_errors import ERROR_CHECKS
 from multilingual_math_audit.evaluate.report.reproduce_grid import check_report_tasks, check_selection_rule
+from multilingual_math_audit.evaluate.report.reproduce_runs import check_report
 from multilingual_math_audit.evaluate.report.tables import percent
 from multilingual_math_audit.evaluate.report.values import largest_k, pass_values
 
@@ -180,8 +181,8 @@ CHECKS: dict[str, Check] = {
     "diff_bootstrap_ci.csv": check_bootstrap_csv,
     "code_switching.json": check_code_switching,
     "report_tasks.csv": check_report_tasks,
+    "report.csv": check_report,
     "selection_rule.json": check_selection_rule,
     **ERROR_CHECKS,
     **BUDGET_CHECKS,
 }
-__all__ = ["CHECKS", "relative", "reproduce"]

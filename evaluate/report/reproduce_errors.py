@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from multilingual_math_audit.evaluate.report.comparison import PRINTED, Comparison, Omission, relative
+from multilingual_math_audit.evaluate.report.comparison import Comparison, Omission, relative
 from multilingual_math_audit.evaluate.report.published import Published
 from multilingual_math_audit.evaluate.statistics import mcnemar_exact, paired_bootstrap, wilson_interval
 
@@ -152,4 +152,3 @@ ERROR_CHECKS: dict[str, Check] = {
     "cell_summary_v4flash_pool.json": check_pool,
     "error_injection_panel_3judges.csv": check_panel,
 }
-__all__ = ["ERROR_CHECKS", "PRINTED"]

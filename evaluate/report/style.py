@@ -305,18 +305,31 @@ def _as_png(figure: Figure, dpi: int) -> bytes:
     return buffer.getvalue()
 
 
+def recolor(svg: bytes, *, before: Theme, after: Theme) -> bytes:
+    """A drawing in another theme's colours.
+
+    >>> recolor(b"fill: #ffffff", before=LIGHT, after=DARK)
+    b'fill: #15181c'
+    """
+    colors = dict(zip(before.series, after.series, strict=True))
+    colors |= {before.ink: after.ink, before.paper: after.paper, before.muted: after.muted, before.rule: after.rule}
+    pattern = re.compile("|".join(map(re.escape, colors)).encode())
+    return pattern.sub(lambda match: colors[match[0].decode()].encode(), svg)
+
+
 def save_figure(draw: Draw, folder: Path, name: str) -> list[Path]:
     """Write `name.svg`, `name.png`, `name-dark.svg` and `name-dark.png`; gives their paths."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for theme in THEMES:
-        stem = name if theme.name == "light" else f"{name}-{theme.name}"
-        with styled(theme):
-            figure = draw(theme)
-            rendered = {"svg": _as_svg(figure), "png": _as_png(figure, DPI)}
-        for ending, data in rendered.items():
-            path = folder / f"{stem}.{ending}"
-            write_atomically(path, data)
-            paths.append(path)
-    return paths
+    with styled(LIGHT):
+        figure = draw(LIGHT)
+        svg, png = _as_svg(figure), _as_png(figure, DPI)
+    drawn = {
+        f"{name}.svg": svg,
+        f"{name}.png": png,
+        f"{name}-dark.svg": recolor(svg, before=LIGHT, after=DARK),
+        f"{name}-dark.png": render_png(draw, DARK),
+    }
+    for file, data in drawn.items():
+        write_atomically(folder / file, data)
+    return [folder / file for file in drawn]

@@ -89,24 +89,33 @@ def _question(
     )  # fmt: skip
 
 
-CHAINS = {
+CHAINS: dict[Language, str] = {
     "en": "First we look at the given conditions one by one. Then the total is easy to compute, so we are done here.",
     "tr": "Önce verilen koşulları tek tek inceleyelim. Sonra toplamı kolayca hesaplarız, böylece işimiz biter.",
     "pt": "Primeiro vamos analisar as condições dadas no enunciado. Depois calculamos o total e terminamos a prova.",
 }
 
 
-def write_run(folder: Path, solver: str, *, items: int = 3, samples: int = 4, judges: tuple[str, ...] = JUDGES) -> Run:
-    """A run folder of real records: three languages, every second sample correct, judgments that partly approve."""
+def write_run(
+    folder: Path,
+    solver: str,
+    *,
+    items: int = 2,
+    samples: int = 4,
+    judges: tuple[str, ...] = JUDGES,
+    languages: tuple[Language, ...] = ("en", "tr", "pt"),
+) -> Run:
+    """A run folder of real records: every second sample correct, judgments that partly approve."""
     settings = {
         "solver": {"solver": solver, "mode": "thinking", "budget": 512},
-        "samples": {f"tiny_{language}": samples for language in CHAINS},
+        "samples": {f"tiny_{language}": samples for language in languages},
     }
     run = Run.create(folder, settings)
     for judge in judges:
         run.add_settings("judges", judge, {"samples": 3, "budget": 256})
     records: list[Record] = []
-    for language, text in CHAINS.items():
+    for language in languages:
+        text = CHAINS[language]
         for item in range(1, items + 1):
             problem = f"tiny_{language}/{item}"
             records.append(Problem(problem, f"tiny_{language}", f"tiny/{item}", language, "2+2?", "4", "integer"))
@@ -148,7 +157,9 @@ def synthetic() -> list[Entry]:
 @pytest.fixture(scope="session")
 def synthetic_material(synthetic: list[Entry]) -> Material:
     """The synthetic study with its generations as groups."""
-    return gather_material(synthetic, groupings=parse_groupings(GROUPS), choices=Choices(command="math-audit report"))
+    return gather_material(
+        synthetic, groupings=parse_groupings(GROUPS), choices=Choices(resamples=500, command="math-audit report")
+    )
 
 
 @pytest.fixture
