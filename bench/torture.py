@@ -92,17 +92,19 @@ class Torturer:
         self.kills: Counter[str] = Counter()
 
     def solve(self, out: Path, shard: str | None = None) -> list[str]:
-        """The words of a solve command."""
-        part = ["--shard", shard] if shard else []
+        """The words of a solve command; the undisturbed one, which has no shard, may ask for more at once."""
+        part = ["--shard", shard, "--concurrency", "4"] if shard else ["--concurrency", "32"]
         return [
-            *_math_audit("solve"), "--solver", "tiny", "--engine", "server", *self.servers, "--concurrency", "4",
+            *_math_audit("solve"), "--solver", "tiny", "--engine", "server", *self.servers,
             "--benchmarks", ",".join(BENCHMARKS), "--limit", "24", "--n", str(self.n), "--out", str(out), *part,
         ]  # fmt: skip
 
-    def judge(self, out: Path) -> list[str]:
+    def judge(self, out: Path, concurrency: int = 4) -> list[str]:
         """The words of a judge command."""
-        return [*_math_audit("judge"), str(out), "--judge", "tiny", "--engine", "server", *self.servers,
-                "--concurrency", "4"]  # fmt: skip
+        return [
+            *_math_audit("judge"), str(out), "--judge", "tiny", "--engine", "server", *self.servers,
+            "--concurrency", str(concurrency),
+        ]  # fmt: skip
 
     def torture(self, stage: str, commands: list[list[str]], watched: list[Path], kills: int) -> None:
         """Run commands side by side, killing a random one again and again, then let all end."""
@@ -203,7 +205,7 @@ def main(*, kills: int, n: int, seed: int) -> dict[str, object]:
             calm, joined = folder / "calm", folder / "joined"
             _run(*torturer.solve(calm))
             _run(*_math_audit("grade"), str(calm))
-            _run(*torturer.judge(calm))
+            _run(*torturer.judge(calm, 32))
             _run(*_math_audit("score"), str(calm))
             print(f"undisturbed run done after {time.monotonic() - began:.0f} s", flush=True)
             stop = threading.Event()
@@ -212,9 +214,11 @@ def main(*, kills: int, n: int, seed: int) -> dict[str, object]:
             parts = [folder / f"part-{k}" for k in range(1, SHARDS + 1)]
             orders = [torturer.solve(part, f"{k}/{SHARDS}") for k, part in enumerate(parts, 1)]
             torturer.torture("solve", orders, parts, kills * 4 // 10)
+            print(f"solve: {torturer.kills['solve']} kills, {time.monotonic() - began:.0f} s", flush=True)
             for part in parts:
                 _run(*_math_audit("grade"), str(part))
             torturer.torture("judge", [torturer.judge(part) for part in parts], parts, kills * 4 // 10)
+            print(f"judge: {torturer.kills['judge']} kills, {time.monotonic() - began:.0f} s", flush=True)
             stop.set()
             nuisance.join()
             merging = [*_math_audit("merge"), *map(str, parts), "-o", str(joined)]
