@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 # Calls of Python functions, not seconds: the same on every machine.
-MAX_CALLS = 150_000
+MAX_CALLS = 180_000
 MAX_FACTORS = 10_000
 _MAX_BYTES = 900 * 2**20
 _CPU_SECONDS = 2.0
@@ -27,7 +27,11 @@ def main() -> None:
     """Answer requests until standard input ends."""
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_BYTES, _MAX_BYTES))
-    import sympy  # noqa: F401 - loaded before the first budget starts
+    import sympy
+
+    # One endless sum fills the tables of hypergeometric functions before the first budget starts.
+    n = sympy.Symbol("n", integer=True)
+    sympy.Sum(1 / sympy.factorial(n), (n, 0, sympy.oo)).doit()
 
     for line in sys.stdin.buffer:
         # A call into C that never returns is ended by its processor time.
@@ -56,11 +60,14 @@ def _answer(line: bytes) -> str:
 
 @contextlib.contextmanager
 def _counted() -> Any:
-    calls = 0
+    calls = importing = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
+        nonlocal calls, importing
+        # A module that is loaded at its first use must not count, or the order of questions would matter.
+        if frame.f_code.co_name == "<module>":
+            importing += {"call": 1, "return": -1}.get(event, 0)
+        calls += event == "call" and not importing
         if calls > MAX_CALLS:
             sys.setprofile(None)
             raise OutOfSteps
@@ -138,8 +145,10 @@ def _bound(op: str, name: str, args: Any, bound: dict[str, Any]) -> Any:
     body = _built(args[0], {**bound, name: symbol})
     if op == "lim":
         return sympy.limit(body, symbol, limits[0])
-    kind = {"sum": sympy.Sum, "prod": sympy.Product, "int": sympy.Integral}[op]
-    return kind(body, (symbol, *limits)).doit()
+    if op == "int":
+        # The tables of Meijer's functions are built at first use, which would make the count depend on what came before.
+        return sympy.integrate(body, (symbol, *limits), meijerg=False)
+    return (sympy.Sum if op == "sum" else sympy.Product)(body, (symbol, *limits)).doit()
 
 
 def _function(name: str, parts: Any) -> Any:
