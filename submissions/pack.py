@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from multilingual_math_audit.errors import AuditError
@@ -56,6 +57,7 @@ def pack(run: Run, about: About | None = None, *, audits: Mapping[str, Audit] | 
         "records": {
             kind.file: _file_digest(run.path(kind)) for kind in (Problem, Solution, Grade, Judgment) if run.has(kind)
         },
+        "verifier": _verifier(run),
         "raw_run": known.raw_run.model_dump(exclude_none=True) if known.raw_run else None,
         "note": known.note,
     }
@@ -65,6 +67,17 @@ def pack(run: Run, about: About | None = None, *, audits: Mapping[str, Audit] | 
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise AuditError(f"The run at {run.folder} does not fit a submission: {where}: {first['msg']}.") from None
+
+
+def _verifier(run: Run) -> dict[str, Any] | None:
+    """What `verifier select` counted in this run, if it was called."""
+    try:
+        counted: dict[str, Any] = orjson.loads((run.folder / "verifier.json").read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise AuditError(f"{run.folder}/verifier.json cannot be read: {error}.", "Select again.") from None
+    return _present({**counted, "model": label_of(str(counted.get("model")))})
 
 
 def write_submission(run: Run, about: About | None = None) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from multilingual_math_audit.records import Mode, Problem, Solution
 from multilingual_math_audit.store import Run
 
 STORED = "bfloat16"
+PORTION = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +109,24 @@ def collect(run: Run, elicitor: Elicitor, plan: CollectPlan) -> Iterator[Collect
     solver = run.settings.get("solver", {})
     mode, shots = solver.get("mode", "non-thinking"), int(solver.get("shots", 0))
     rewards = RewardModel(plan.prm) if plan.prm is not None and pending else None
-    wanted = {problem.id for problem in pending}
-    solutions: dict[str, list[Solution]] = defaultdict(list)
-    for solution in run.read(Solution):
-        if solution.parent is None and solution.problem_id in wanted:
-            solutions[solution.problem_id].append(solution)
-    for problem in pending:
-        mine = sorted(solutions.pop(problem.id), key=lambda solution: solution.sample)
+    for problem, mine in _with_solutions(run, pending):
         prompt = elicitor.facts.template.encode(solver_request(problem, shots=shots), mode)
         shard = collect_problem(problem, mine, elicitor, plan, prompt=prompt, mode=mode, rewards=rewards)
         write_shard(plan.folder, header, shard)
         assert shard.group.correct is not None
         yield Collected(problem.id, len(mine), len(shard.group.lengths), int(shard.group.correct.sum()))
+
+
+def _with_solutions(run: Run, problems: Sequence[Problem]) -> Iterator[tuple[Problem, list[Solution]]]:
+    """Each problem with its solutions by sample number; a few problems' texts are in memory at a time."""
+    for at in range(0, len(problems), PORTION):
+        part = problems[at : at + PORTION]
+        solutions: dict[str, list[Solution]] = {problem.id: [] for problem in part}
+        for solution in run.read(Solution):
+            if solution.parent is None and solution.problem_id in solutions:
+                solutions[solution.problem_id].append(solution)
+        for problem in part:
+            yield problem, sorted(solutions.pop(problem.id), key=lambda solution: solution.sample)
 
 
 def collect_problem(

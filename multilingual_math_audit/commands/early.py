@@ -48,10 +48,7 @@ class Stopper:
                 f"{self.checkpoint} cannot stop decoding: it is no streaming verifier.",
                 "Train one with: math-audit verifier train --streaming.",
             )
-        settings = {
-            "threshold": self.threshold,
-            "verifier": digest(json.dumps(model._hub_mixin_config, sort_keys=True)),
-        }
+        settings = {"threshold": self.threshold, "verifier": digest(json.dumps(read_config(self.checkpoint)))}
         self.run.add_settings("selectors", "early-stop", settings)
         checker = open_checker(str((model.config.source or {}).get("checker", "symbolic")))
         if config.engine == "vllm":

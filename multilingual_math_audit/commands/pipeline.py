@@ -111,7 +111,8 @@ def score_and_print(
             f"Pass@{max(ks)} was asked for, and the run has {largest} samples per question.",
             "Pass@k is not defined for k above n: give a smaller --k, or solve with a larger --n.",
         )
-    run.replace(Score, scores)
+    selected = [score for score in run.read(Score) if score.selector is not None]
+    run.replace(Score, [*scores, *selected])
     write_submission(run)
     for table in score_tables(scores, ks=ks, strategies=strategies):
         wide_console().print(table)
