@@ -30,11 +30,14 @@ _ALT = {
 }
 
 
-def write_judge_card(audit: Audit, panel: Run, folder: Path) -> Path:
-    """Write `judge_card.md`, `judge_card.json` and `figures/` to a folder; gives the path of the Markdown."""
+def write_judge_card(audit: Audit, panel: Run, folder: Path, *, figures: bool = True) -> Path:
+    """Write `judge_card.md`, `judge_card.json` and `figures/` to a folder; gives the path of the Markdown.
+
+    Raises MissingExtra where matplotlib is missing; without `figures` it is not needed.
+    """
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    names = save_figures(audit, folder / "figures")
+    names = save_figures(audit, folder / "figures") if figures else []
     facts = card_facts(audit, panel)
     write_atomically(folder / "judge_card.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
     path = folder / "judge_card.md"

@@ -132,6 +132,7 @@ def draw_dose(audit: Audit, theme: Theme) -> Figure:
         axes.plot([position], [100 * rate.value], marker="o", color=look["color"], zorder=3)
     axes.set_xticks(list(positions), [f"{n}\n(n={rate.n})" for n, rate in doses])
     axes.set_ylim(-3, 103)
+    axes.set_yticks([0, 25, 50, 75, 100])
     axes.set_xlabel("Wrong numbers in the chain")
     axes.set_ylabel("Accepted by majority (%)")
     axes.grid(axis="y", color=theme.rule, linewidth=0.6)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.commands.pipeline import close_engines, finish, use_engine
-from multilingual_math_audit.errors import UsageError
+from multilingual_math_audit.errors import MissingExtra, UsageError
 from multilingual_math_audit.evaluate.solve import Failures
 from multilingual_math_audit.options import ENGINE_OPTIONS, JUDGE_OPTIONS, PANEL_OPTIONS, options, with_endpoints
 from multilingual_math_audit.runfile import RunConfig, load_config
@@ -125,7 +125,12 @@ def _report(panel: Run, judge: str, card: str | None) -> None:
     console.print(f"[bold]{'; '.join(audit.verdict)}[/bold]")
     console.print(audit.because)
     safe = "".join(c if c.isalnum() or c in "-._" else "-" for c in judge)
-    path = write_judge_card(audit, panel, Path(card) if card else panel.folder / "cards" / safe)
+    folder = Path(card) if card else panel.folder / "cards" / safe
+    try:
+        path = write_judge_card(audit, panel, folder)
+    except MissingExtra as missing:
+        click.echo(f"The card has no figures: {missing}", err=True)
+        path = write_judge_card(audit, panel, folder, figures=False)
     click.echo(f"Judge card: {path}")
 
 
