@@ -131,13 +131,12 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def _write_whole(file: int, line: bytes) -> None:
-    start = os.fstat(file).st_size
     written = os.write(file, line)
     while written < len(line):
         try:
             written += os.write(file, line[written:])
         except OSError:
-            os.ftruncate(file, start)
+            os.ftruncate(file, os.fstat(file).st_size - written)
             raise
 
 

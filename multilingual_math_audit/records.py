@@ -57,9 +57,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by name, absent ones left out."""
-        return {
-            field.name: value for field in dataclasses.fields(self) if (value := getattr(self, field.name)) is not None
-        }
+        return {name: value for name in _field_types(type(self)) if (value := getattr(self, name)) is not None}
 
     def to_json(self) -> bytes:
         """One line of JSON, without the line break; lone surrogates in a text become U+FFFD."""

@@ -66,7 +66,7 @@ def import_outputs(
     """
     matcher = _Matcher(problems, plan) if problems else _Maker(plan)
     counts: Counter[str] = Counter()
-    contents = hashlib.sha256()
+    contents = hashlib.blake2b()
     foreign = read()
     for sample in foreign.samples:
         problem = matcher.find(sample)
@@ -149,7 +149,8 @@ def _records(
 
 
 def _judgments(solution: str, votes: tuple[int, int, int], run: Run, plan: ImportPlan) -> Iterator[Judgment]:
-    run.add_settings("judges", plan.judge, {"judge": plan.judge, "samples": sum(votes), "imported": plan.format})
+    if plan.judge not in run.manifest.get("judges", {}):
+        run.add_settings("judges", plan.judge, {"judge": plan.judge, "samples": sum(votes), "imported": plan.format})
     said = ["yes"] * votes[0] + ["no"] * votes[1] + [None] * votes[2]
     for number, verdict in enumerate(said):
         yield Judgment(

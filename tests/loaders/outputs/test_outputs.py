@@ -1,7 +1,7 @@
 """Files of other harnesses become runs: every sample, its text, how it ended, and nothing guessed.
 
-`files/` holds outputs written by lm-evaluation-harness 0.4.13 (a local server as the model) and inspect 0.3.285 (its
-mock model); the other formats are written here to their documented fields.
+`files/` holds outputs written by lm-evaluation-harness 0.4.13 (a local server as the model), inspect 0.3.285 (its mock
+model) and lighteval 0.13.0 (SmolLM2, 16 tokens); the other formats are written here to their documented fields.
 """
 
 from __future__ import annotations
@@ -198,6 +198,17 @@ def test_lighteval(tmp_path: Path) -> None:
         ("\\boxed{12}", "stop", 2, 9), ("and so on", "length", 4, 9),
     ]  # fmt: skip
     assert run.settings["solver"]["solver"] == "org/model"
+
+
+def test_lighteval_file_of_a_real_run(tmp_path: Path) -> None:
+    """Two documents whose answers met the generation size of 16 tokens come in as stopped, under the model's name."""
+    run, report = bring_in("lighteval", FILES / "details", tmp_path / "run")
+    assert [(s.problem_id, s.finish_reason, s.completion_tokens) for s in run.read(Solution)] == [
+        ("starter_en/3", "length", 16), ("starter_en/1", "length", 16),
+    ]  # fmt: skip
+    assert next(run.read(Solution)).text == "1. 6 eggs\n2. 4 full boxes\n\nThere are"
+    assert run.settings["solver"]["solver"] == "smollm2"
+    assert report.left_out == []
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl"])
