@@ -238,6 +238,9 @@ def rewrite(place: Place, shown: Fraction, wrong: WrongValue) -> list[Edit]:
         if target < 1 or ((target % 1) * bottom).denominator != 1 or target % 1 == 0:
             raise Unfit("no_wrong_value_fits")
         parts = [Fraction(target.numerator // target.denominator), (target % 1) * bottom, bottom]
+    elif abs(shown).denominator == bottom and bottom > 1:
+        # A fraction in lowest terms stays in lowest terms.
+        parts = [Fraction(target.numerator), Fraction(target.denominator)]
     elif (target * bottom).denominator == 1:
         parts = [target * bottom, bottom]
     else:

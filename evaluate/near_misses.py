@@ -36,12 +36,12 @@ def draw_form(dice: Dice) -> Formed:
 
 
 def numeral_misses(numeral: Numeral, formed: Formed, dice: Dice) -> Iterator[Fraction]:
-    """Near misses of a number of one form, in drawn order: no more digits, no leading zero, never below zero.
+    """Near misses of a number of one form, in drawn order: no more digits, no leading zero, below one if it was.
 
     >>> sorted(int(v) for v in numeral_misses(Numeral("277"), "shift", Dice(0)))
     [275, 276, 278, 279]
     >>> sorted(float(v) for v in numeral_misses(Numeral("0", "75", ","), "swap", Dice(0)))
-    [0.57, 7.05]
+    [0.57]
     """
     digits = numeral.whole + numeral.tail
     if formed == "shift":
@@ -53,11 +53,13 @@ def numeral_misses(numeral: Numeral, formed: Formed, dice: Dice) -> Iterator[Fra
     else:
         made = [digits[:i] + d + digits[i + 1 :] for i in range(len(digits)) for d in "0123456789" if d != digits[i]]
     zero_led = len(numeral.whole) > 1 and digits[0] != "0" and formed != "shift"
+    below_one = numeral.whole == "0" and int(digits) > 0
     fitting = [
         new
         for new in made
         if len(new) <= len(digits)
         and not (zero_led and new[0] == "0")
+        and not (below_one and new[0] != "0")
         and not (numeral.tail and new[-1] == "0" and digits[-1] != "0")
     ]
     for new in dice.shuffled(fitting):

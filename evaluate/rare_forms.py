@@ -75,7 +75,10 @@ def other_expression(text: str, key: Key) -> bool:
     """Whether a right-hand side of a text equals an expression and is written in another way than the key."""
     if not key.numerals:
         return False
-    pattern = expression_pattern(key, 0)
-    segments = dict.fromkeys(match[1].strip() for match in _SEGMENT.finditer(text))
-    unlike = [segment for segment in segments if not pattern.search(segment) and re.search(r"[0-9\\√π]", segment)]
-    return any(answers_equal(key.text, segment, language=key.language).equal for segment in unlike[-_AT_MOST:])
+    known = [match.span() for match in expression_pattern(key, 0).finditer(text)]
+    segments = {
+        match[1].strip(): None
+        for match in _SEGMENT.finditer(text)
+        if re.search(r"[0-9\\√π]", match[1]) and not any(a < match.end(1) and match.start(1) < b for a, b in known)
+    }
+    return any(answers_equal(key.text, segment, language=key.language).equal for segment in list(segments)[-_AT_MOST:])
