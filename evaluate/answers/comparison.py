@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from multilingual_math_audit.evaluate.answers.forms import Form, ratio_value
 from multilingual_math_audit.evaluate.answers.realsets import is_set, sets_equal
 from multilingual_math_audit.evaluate.answers.relations import named, relations_equal, shortened
 from multilingual_math_audit.evaluate.answers.scalars import Verdict, scalars_equal
+from multilingual_math_audit.evaluate.answers.shapes import Form, ratio_value
 from multilingual_math_audit.evaluate.answers.trees import Node, Unreadable, contains, negative, number, symbols
 
 _SOFT_UNITS = frozenset({"unit", "unit^2", "unit^3", None})

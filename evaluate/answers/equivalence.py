@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from fractions import Fraction
 from dataclasses import dataclass
+from fractions import Fraction
 
 from multilingual_math_audit.evaluate.answers.comparison import Rules, forms_equal
 from multilingual_math_audit.evaluate.answers.exact import Undefined, rational
-from multilingual_math_audit.evaluate.answers.forms import Form, read, strip
+from multilingual_math_audit.evaluate.answers.forms import read, strip
 from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
 from multilingual_math_audit.evaluate.answers.numbers import (
     CONTINENTAL_LISTING,
@@ -21,6 +21,7 @@ from multilingual_math_audit.evaluate.answers.numbers import (
 )
 from multilingual_math_audit.evaluate.answers.realsets import is_set
 from multilingual_math_audit.evaluate.answers.scalars import Verdict
+from multilingual_math_audit.evaluate.answers.shapes import Form
 from multilingual_math_audit.evaluate.answers.tokens import MAX_CHARS, TooLarge
 from multilingual_math_audit.evaluate.answers.trees import Unreadable
 from multilingual_math_audit.records import Doubt
@@ -250,6 +251,7 @@ def _read(text: str, notation: Notation) -> Form | None:
 def shown(text: str) -> str:
     """The text without what cannot be seen or does not matter: spaces, sizes, dollars, text wrappers."""
     text = _SPACES.sub("", _DISPLAY.sub("", strip(text))).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = text.replace("\\ldots", "...").replace("\\dots", "...").replace("\\cdots", "...")
     return text.replace("{", "").replace("}", "") if "{" in text and text.count("{") == 1 and text[0] == "{" else text
 
 

@@ -27,6 +27,9 @@ _DENIED_BEFORE = re.compile(r"\b(?:not|isn't|aren't|não\s+é|não)\s*[:$\\(\[\s
 _DENIED_AFTER = re.compile(r"[\s$\\)\].]{0,6}(?:değil)", re.IGNORECASE)
 _UNIT_AFTER = re.compile(r"\$?\s?(?:\\?%|\^\{?\\circ\}?|°|(?:percent|pct|per cent|por cento)\b)", re.IGNORECASE)
 _MINUS_BEFORE = re.compile(r"(?:^|[=($ \n{])[-−]$")
+_WRONG = re.compile(
+    r"wrong|incorrect|not\s+(?:right|correct)|mistake|error|yanlış|hata|errad|incorret|erro\b", re.IGNORECASE
+)
 _STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}|[*_${}\\]|\\[,;! ]")
 _WINDOW = 400
 
@@ -88,7 +91,7 @@ def _from_boxes(text: str) -> Extraction | None:
         statement = anchored(text[last.end :])
         if statement is not None:
             return Extraction(statement.answer, statement.where, "high")
-        if retraction.start() < 40 and not re.match(r"[^.\n]*\bactually\b", tail, re.IGNORECASE):
+        if retraction.start() < 40 and _WRONG.search(tail, 0, retraction.end() + 20):
             return Extraction(None, "none", "high")
     group = _beside(text, boxes)
     contents = [box.content for box in group]

@@ -52,7 +52,12 @@ def _value(node: Node, steps: list[int]) -> tuple[float, float]:
         return _sum([_value(arg, steps) for arg in node.args])
     if op == "mul":
         return _product([_value(arg, steps) for arg in node.args])
-    if op == "pow" and (exponent := node.args[1].value) is not None and exponent.denominator == 1 and abs(exponent) < 60:
+    if (
+        op == "pow"
+        and (exponent := node.args[1].value) is not None
+        and exponent.denominator == 1
+        and abs(exponent) < 60
+    ):
         return _power(_value(node.args[0], steps), int(exponent))
     if op == "root" and node.args[1].value == 2:
         value, error = _value(node.args[0], steps)

@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.brackets import partners, with_roles
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.numbers import Notation
-from multilingual_math_audit.evaluate.answers.parser import parse
+from multilingual_math_audit.evaluate.answers.quantities import read_quantity
+from multilingual_math_audit.evaluate.answers.shapes import EMPTY, REALS, Form
 from multilingual_math_audit.evaluate.answers.tokens import Token, tokenize
-from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unreadable, number, quotient
-
-FormKind = Literal[
-    "scalar", "list", "set", "group", "union", "relation", "matrix", "ratio", "text", "empty", "reals", "choice", "builder"
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One answer as read.
-
-    `text` holds what the kind needs beyond its items: the brackets of a group, the signs of a relation or a union,
-    the connective of a list, the words of a text, the letter of a choice.
-    """
-
-    kind: FormKind
-    items: tuple[Form, ...] = ()
-    node: Node | None = None
-    text: str = ""
-    unit: str | None = None
-    tokens: tuple[Token, ...] = ()
-
-
-EMPTY = Form("empty")
-REALS = Form("reals")
+from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unreadable, number
 
 _CLEAN_START = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-+([{")
 _CLEAN_END = _CLEAN_START - frozenset("-+([{") | frozenset(")]}")
 _WRAPPING = re.compile(r"^(?:\*\*|__|`+|\"|<[a-z]+>)+|(?:\*\*|__|`+|\"|</[a-z]+>)+$")
-_ARTICLES = frozenset({"a", "an", "the", "bir", "um", "uma", "o", "os", "as"})
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
 _MAYBE_CHOICE = re.compile(r"(?<![^\W_])[A-Ha-h](?![^\W_])(?:\s*[).:]|\s|['’]|$)")
@@ -75,7 +50,7 @@ def strip(text: str) -> str:
         # An ellipsis says that more follows; a full stop only ends the sentence.
         if not text.endswith((". .", "..")):
             text = text.rstrip(".;,: ")
-        text = text.removesuffix("\\").strip("$ \n\t")
+        text = text.removesuffix("\\").strip("$ \n\t").removeprefix("= ")
     return text
 
 
@@ -269,7 +244,7 @@ class Reader:
         if colons and not any(token.kind == "word" for token in self.tokens[start : colons[-1]]):
             bounds = [start - 1, *colons, end]
             return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in zip(bounds, bounds[1:], strict=False)))
-        return self.scalar(start, end)
+        return read_quantity(self.tokens, self.partner, start, end)
 
     def operation(self, start: int, end: int, depth: int) -> Form | None:
         """A union, an intersection or a difference of sets, from left to right."""
@@ -371,92 +346,7 @@ class Reader:
             return Form("union", (REALS, Form("set", (zero,))), text="minus")
         return Form("text", text="mathbb " + " ".join(letters))
 
-    def scalar(self, start: int, end: int) -> Form:
-        """A value with its unit, or a text."""
-        tokens = self.tokens
-        if all(token.kind == "word" for token in tokens[start:end]):
-            return _text([token.text for token in tokens[start:end]])
-        unit: str | None = None
-        prefix: list[str] = []
-        while start < end and tokens[start].kind == "word":
-            prefix.append(fold_case(tokens[start].text))
-            start += 1
-        stop = self.unit_start(start, end)
-        if stop == end and not prefix:
-            return _with_degree(parse(tokens, self.partner, start, end), None)
-        phrase = " ".join(token.text for token in tokens[stop:end] if token.text not in ("group", "(", ")", ".", "*"))
-        for word in [*prefix, *fold_case(phrase).split()]:
-            if word in words.QUALIFIERS:
-                raise Unreadable(f"{word!r} changes the value")
-        node = parse(tokens, self.partner, start, stop)
-        if any(word not in words.ROUNDED and word not in words.PERCENT and not words.unit_of(word) for word in prefix):
-            raise Unreadable("words before the value")
-        folded = fold_case(phrase).replace(" / ", "/").replace(" ^ ", "^")
-        if (
-            folded.replace(" ", "") in words.PERCENT
-            or words.PERCENT & set(prefix)
-            or folded in ("por cento", "per cent")
-        ):
-            return Form("scalar", node=Node("pct", (node,)))
-        if folded in words.MULTIPLIERS:
-            return Form("scalar", node=Node("mul", (node, number(10 ** words.MULTIPLIERS[folded]))))
-        unit = words.unit_of(folded) or next((words.unit_of(word) for word in prefix if words.unit_of(word)), None)
-        return _with_degree(node, unit)
-
-    def unit_start(self, start: int, end: int) -> int:
-        """Where the words after the value start; `end` when there are none."""
-        for p in range(start + 1, end):
-            token = self.tokens[p]
-            remark = token.text == "(" and token.kind == "open" and self.partner[p] == end - 1 and all(
-                t.kind in ("word",) for t in self.tokens[p + 1 : end - 1])  # fmt: skip
-            minutes = token.kind == "fn" and token.text == "min" and p == end - 1
-            if p == start + 1 == end - 1 and token.kind == "sym" and token.spaced and token.text in words.SHORT_UNITS and (
-                self.tokens[start].kind == "num"):  # fmt: skip
-                return p
-            if (token.kind == "word" or remark or minutes) and all(self.is_unit_token(q, p) for q in range(p, end)):
-                return p
-        return end
-
-    def is_unit_token(self, position: int, first: int) -> bool:
-        token, before = self.tokens[position], self.tokens[position - 1]
-        if token.kind == "word" or token.text in ("group", "(", ")", ".", "/", "^", "-", "*", "min"):
-            return True
-        if token.kind == "sym":
-            return before.text == "/" and position > first
-        return token.kind == "num" and token.text in ("2", "3") and (before.text in ("^", "group") or not token.spaced)
-
 
 def _outline(opened: str, closed: str) -> str:
     """The ends of an interval as `[` or `(` and `]` or `)`."""
     return ("(" if opened in "(]" else "[") + (")" if closed in ")[" else "]")
-
-
-def _text(parts: list[str]) -> Form:
-    if len(parts) > 1 and fold_case(parts[0]) in _ARTICLES:
-        parts = parts[1:]
-    phrase = fold_case(" ".join(parts))
-    if len(parts) == 1 and phrase in words.FIXED:
-        return Form("text", text=words.FIXED[phrase])
-    if phrase in words.EMPTY:
-        return EMPTY
-    if len(parts) == 1 and len(parts[0]) == 1:
-        return Form("scalar", node=Node("const" if phrase in "ei" else "sym", name=parts[0]))
-    return Form("text", text=phrase)
-
-
-def _with_degree(node: Node, unit: str | None) -> Form:
-    if node.op == "deg":
-        return Form("scalar", node=node.args[0], unit="deg")
-    if node.op == "mul" and node.args[0].value == -1 and len(node.args) == 2 and node.args[1].op == "deg":
-        return Form("scalar", node=Node("mul", (node.args[0], node.args[1].args[0])), unit="deg")
-    if node.op == "mul" and len(node.args) == 2 and node.args[0].op == "deg" and node.args[1].name in ("C", "F"):
-        return Form("scalar", node=node.args[0].args[0], unit="deg" + node.args[1].name)
-    return Form("scalar", node=node, unit=unit)
-
-
-def ratio_value(form: Form) -> Node:
-    """The quotient of a ratio of two values."""
-    first, second = form.items[0].node, form.items[1].node
-    if first is None or second is None:
-        raise Unreadable("a ratio of no numbers")
-    return quotient(first, second)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from multilingual_math_audit.evaluate.answers.glyphs import fold
 
-Comma = Literal["group", "decimal", "list"]
+Comma = Literal["group", "decimal", "short", "list"]
 Dot = Literal["point", "group"]
 NumberForm = Literal["integer", "decimal", "fraction", "mixed", "percent"]
 
@@ -31,7 +31,7 @@ ENGLISH = Notation("group", "point")
 CONTINENTAL = Notation("decimal", "group")
 LISTING = Notation("list", "point")
 CONTINENTAL_LISTING = Notation("list", "group")
-POINT_OR_COMMA = Notation("decimal", "point")
+POINT_OR_COMMA = Notation("short", "point")
 
 # A run of digits and everything that may stand between digits of one number.
 RUN = re.compile(
@@ -187,7 +187,8 @@ def _with_commas(run: str, notation: Notation, *, braced: bool, nested: bool) ->
         return None
     if groups > 1:
         return run.replace(",", "") if grouped and (braced or not nested) else None
-    if notation.comma == "decimal":
+    # Without a hint a comma before three digits may group them, so that only fewer or more are taken for decimals.
+    if notation.comma == "decimal" or (notation.comma == "short" and not grouped):
         return run.replace(",", ".")
     if grouped and not (nested and not braced):
         return run.replace(",", "")

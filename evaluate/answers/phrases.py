@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
+from multilingual_math_audit.records import Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The value a reply states in words: the string, the kind of statement, and how doubtful it is."""
+
+    answer: str
+    where: Literal["statement", "sentence", "whole"]
+    doubt: Doubt = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +43,9 @@ _ATOM = re.compile(
     r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|[α-ωΔ]"
     r"|[-+−–±×·÷*/^_=<>≤≥≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
 )
+_FUNCTION = re.compile(r"(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])")
 _JOIN = re.compile(
-    r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
+    r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ile|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
 )
 _WORD = re.compile(r"\s*(%|\\%|[€₺£$]|[^\W\d_]+(?:[./²³^][^\W_]+|[²³])*)")
 _SUFFIX = re.compile(r"['’]\s?[a-zçğıöşü]{1,8}(?!\w)", re.IGNORECASE)
@@ -127,6 +139,8 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
             re.match(r"\([^()\d=]*[^\W\d_]{2,}[^()]*\)", text[position:end]) is not None
             and text[last - 1] not in "+-*/^=<>"
         )
+    if _FUNCTION.match(text, position):
+        return False
     if text[position].isalpha():
         before = text[last - 1]
         if before in "+-−*/^=<>≤≥×·(∈":
@@ -152,9 +166,9 @@ def _without_tail(text: str, start: int, end: int) -> int:
 def _with_unit(text: str, start: int, stop: int, end: int) -> tuple[int, str]:
     """The value with the unit, percent sign or qualifying word that follows it."""
     shown = text[start:stop]
-    if match := _SUFFIX.match(text, stop):
-        return match.end(), shown
     position = stop
+    if match := _SUFFIX.match(text, stop):
+        stop = position = match.end()
     taken: list[str] = []
     boundary = _STOP.search(text, stop, end)
     limit = boundary.start() if boundary else end
@@ -164,6 +178,9 @@ def _with_unit(text: str, start: int, stop: int, end: int) -> tuple[int, str]:
         taken.append(match[1])
         position = match.end()
     folded = [fold_case(word) for word in taken]
+    # In `13 and not 12` the second value is denied, not the first.
+    if len(folded) > 1 and folded[0] in ("e", "and", "but", "mas", "ama", "ve") and folded[1] in ("not", "não"):
+        return stop, shown
     for index, word in enumerate(folded):
         if word in words.QUALIFIERS and word not in ("and",):
             return position, shown + " " + " ".join(taken[: index + 1])

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from multilingual_math_audit.evaluate.answers.exact import Undefined
-from multilingual_math_audit.evaluate.answers.forms import Form
 from multilingual_math_audit.evaluate.answers.numeric import Evaluation, Unknown, context, height
 from multilingual_math_audit.evaluate.answers.scalars import infinite
+from multilingual_math_audit.evaluate.answers.shapes import Form
 from multilingual_math_audit.evaluate.answers.trees import MINUS_ONE, Node, Unreadable, number, symbols
 
 _DIGITS = 100

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from multilingual_math_audit.evaluate.answers.exact import Undefined
-from multilingual_math_audit.evaluate.answers.forms import Form
 from multilingual_math_audit.evaluate.answers.numeric import Evaluation, Unknown, context, height
 from multilingual_math_audit.evaluate.answers.scalars import scalars_equal
+from multilingual_math_audit.evaluate.answers.shapes import Form
 from multilingual_math_audit.evaluate.answers.trees import MINUS_ONE, Node, contains, symbols
 
 _DECORATION = (

@@ -37,11 +37,17 @@ MULTIPLIERS = {
 
 # A word that changes what the number beside it says: such an answer is not that number.
 QUALIFIERS = frozenset(
-    "not değil değildir não never asla nunca except hariç exceto less more fewer fazla az mais menos least most above "
-    "below altında üstünde under over between arası entre from up factorial squared cubed dozen half times kat vezes "
-    "maybe perhaps possibly belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış errado no instead at than".split()
+    fold_case(word)
+    for word in (
+        "not cannot değil değildir não never asla nunca except hariç exceto less more fewer fazla az mais menos least most above "
+        "below altında üstünde under over between arası entre from up factorial squared cubed dozen half times kat vezes "
+        "büyük büyüktür küçük küçüktür fazladır azdır çoktur maior menor superior inferior greater larger smaller buçuk yarım "
+        "meio meia doubt maybe perhaps possibly belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış errado no instead at than"
+    ).split()
 )
-ROUNDED = frozenset({"approximately", "about", "approx", "roughly", "yaklaşık", "aproximadamente", "cerca", "olarak"})
+ROUNDED = frozenset(
+    {"approximately", "about", "approx", "roughly", fold_case("yaklaşık"), "aproximadamente", "cerca", "olarak"}
+)
 
 _UNIT_GROUPS = {
     "m": "m meter meters metre metres metro metros metredir",

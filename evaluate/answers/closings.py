@@ -1,0 +1,129 @@
+"""A reply that is nothing but an answer, and the closing sentence of one that announces none."""
+
+from __future__ import annotations
+
+import re
+
+from multilingual_math_audit.evaluate.answers import words
+from multilingual_math_audit.evaluate.answers.glyphs import fold_case
+from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value
+
+SENTENCE_END = re.compile(r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n\s*\n")
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|would|doubt|unlikely|belki|galiba|"
+    r"sanırım|diyelim|varsayalım|olabilir|eğer|talvez|suponha|supondo|seja|poderia|acho|se|duvido)\b|\?",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"\b(?:therefore|thus|hence|so|finally|in\s+conclusion|consequently|we\s+conclude|overall|in\s+total|altogether|"
+    r"dolayısıyla|böylece|o\s+halde|o\s+hâlde|öyleyse|sonuç\s+olarak|buna\s+göre|bu\s+durumda|demek\s+ki|bu\s+yüzden|yani|"
+    r"bu\s+nedenle|portanto|logo|assim|então|por\s+isso|conclui-se|concluímos|finalmente|em\s+conclusão|"
+    r"por\s+conseguinte|aranan|istenen)\b",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    r"(?:(?:['’]s|\bis|\bare|\bbe|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
+    r"also|então|portanto|approximately|exactly|the\s+number|just|o\s+número|that)?\s*$",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(
+    r"\b(?:there\s+(?:are|is)|we\s+have|existem?|há|são|toplam)\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
+    r"ao\s+todo|um\s+total\s+de|tam\s+olarak)?\s*$",
+    re.IGNORECASE,
+)
+_TR_ENDING = re.compile(
+    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r)|(?:\w+\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|"
+    r"çıkar|vardır|kalır|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
+    re.IGNORECASE,
+)
+_CORRECT = re.compile(r"\s*is\s+(?:the\s+)?(?:correct|right)(?:\s+(?:answer|option|choice))?\s*\.?\s*$", re.IGNORECASE)
+_IS_WORDS = re.compile(r"\b(?:is|are|é|são)\s+((?:[^\W\d_]+\s?){1,3})\.?\s*$", re.IGNORECASE)
+_NEGATED_BEFORE = re.compile(r"\b(?:not|não|never)\b[^.]{0,6}$", re.IGNORECASE)
+_NEUTRAL = frozenset(
+    fold_case(word)
+    for group in (words.PERCENT, words.AND, words.OR, words.FUNCTIONS, words.CHOICE_WORDS, words.PERCENT_PARTS, {"pi"})
+    for word in group
+)
+
+
+def last_value(text: str, start: int, end: int) -> Value | None:
+    """The value that stands last in `text[start:end]`."""
+    value, position = None, start
+    while (found := first_value(text, position, end)) is not None:
+        value, position = found, max(found.end, found.start + 1)
+    return value
+
+
+def whole_reply(text: str) -> str | None:
+    """The reply itself when it is nothing but an answer.
+
+    >>> whole_reply("$28$ percent"), whole_reply("There are 28.")
+    ('$28$ percent', None)
+    """
+    plain = text.strip().strip("*").strip()
+    if not plain or len(plain) > 400 or "\n\n" in plain:
+        return None
+    outside = re.sub(r"\$\$.+?\$\$|\$[^$]+\$|\\\(.+?\\\)|\\\[.+?\\\]", " ", plain, flags=re.DOTALL)
+    if outside != plain and len(re.findall(r"\$\$?", plain)) > 4:
+        return None
+    outside = re.sub(r"\\[A-Za-z]+(?:\{[^{}]*\})?", " ", outside)
+    found = re.findall(r"[^\W\d_]{2,}", outside)
+    prose = [word for word in found if fold_case(word) not in _NEUTRAL and words.unit_of(word) is None]
+    phrase = fold_case(plain.strip(" ."))
+    if phrase in words.EMPTY or phrase in words.REALS or phrase in words.FIXED or phrase in words.NUMBER_WORDS:
+        return plain
+    return None if prose or _HEDGED.search(outside) else plain
+
+
+def closing_sentence(text: str) -> Statement | None:
+    """The value that the last sentence ends with, when the sentence states it and draws a conclusion.
+
+    >>> closing_sentence("We add. Thus, there are 42 such numbers.").answer
+    '42'
+    """
+    stripped = text.strip()
+    start, count = 0, 1
+    for match in SENTENCE_END.finditer(stripped):
+        if stripped[match.end() :].strip(" \n*$"):
+            start, count = match.end(), count + 1
+    sentence = stripped[start:].strip()
+    if len(sentence) > 600 or _HEDGED.search(re.sub(r"\$[^$]*\$", "", sentence)):
+        return None
+    concludes = _CONCLUDES.search(sentence) is not None
+    if count > 1 and not concludes:
+        return None
+    value = last_value(sentence, 0, len(sentence))
+    if value is None:
+        return _in_words(sentence)
+    return Statement(value.text, "sentence", "low") if _is_stated(sentence, value, concludes) else None
+
+
+def _in_words(sentence: str) -> Statement | None:
+    if fold_case(sentence.strip(" .")) in words.EMPTY:
+        return Statement(sentence, "sentence", "low")
+    if (match := _IS_WORDS.search(sentence)) and not _NEGATED_BEFORE.search(sentence[: match.start(1)]):
+        phrase = match[1].strip()
+        if fold_case(phrase) in words.FIXED or fold_case(phrase) in words.EMPTY:
+            return Statement(phrase, "sentence", "low")
+    return None
+
+
+def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
+    before, rest = sentence[: value.start], sentence[value.end :]
+    after = rest.strip(" .!*$\n")
+    trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
+    near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])][-3:]
+    if _NEGATED_BEFORE.search(before) or any(word in words.QUALIFIERS for word in [*trailing, *near]):
+        return False
+    if re.fullmatch(r"\(?[A-H]\)?", value.text):
+        return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)
+    if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
+        return True
+    if _STATES.search(before) and (not trailing or (len(trailing) <= 2 and ":" in before)):
+        return True
+    if concludes and _COUNTS.search(before) and len(trailing) <= 3 and "," not in after and rest.rstrip().endswith("."):
+        return True
+    if trailing:
+        return False
+    return re.search(r"[=<>≤≥]|\\(?:le|ge|ne|in)", value.text) is not None
