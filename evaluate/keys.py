@@ -153,7 +153,10 @@ def key_places(text: str, key: Key, language: str, span: tuple[int, int] | None 
             value = displayed(place, key)
             if place.doubtful and (value is not None or _holds(text, place, values)):
                 raise Unfit("key_in_doubtful_number")
-            if value is not None and role_of(text, place, language) in ("quantity", "year"):
+            role = role_of(text, place, language) if value is not None else None
+            if role == "tag":
+                raise Unfit("key_in_doubtful_number")
+            if value is not None and role in ("quantity", "year"):
                 found.append((place, value))
     return found
 
@@ -171,8 +174,8 @@ def _quick_filter(values: tuple[Fraction, ...]) -> Callable[[re.Match[str]], boo
         if run is not None:
             under = match["under"]
             if run.isdigit():
-                if under is None or run in digits:
-                    return run in digits
+                if under is None or run.lstrip("0") in digits:
+                    return run.lstrip("0") in digits or run in digits
                 return not under.isdigit() or under in digits or _equals(run, under)
             if under is not None or not whole:
                 return True
@@ -206,13 +209,23 @@ def displayed(place: Place, key: Key) -> Fraction | None:
 
 
 def _rounds(place: Place, shown: Fraction, value: Fraction) -> bool:
-    """Whether a decimal of three digits or more is the key rounded or cut to its number of decimals."""
+    """Whether a decimal is the key rounded or cut: three digits at least, or two of a key without an end."""
     numeral = place.readings[0][0]
-    places = len(numeral.tail)
-    if places < 2 or shown * value <= 0 or len((numeral.whole + numeral.tail).lstrip("0")) < 3:
+    places, digits = len(numeral.tail), len((numeral.whole + numeral.tail).lstrip("0"))
+    fewest = 3 if _terminates(value) or places < 2 else 2
+    if not places or shown * value <= 0 or digits < fewest:
         return False
     scaled = abs(value) * 10**places
     return scaled.denominator != 1 and abs(shown) * 10**places in (int(scaled), int(scaled + Fraction(1, 2)))
+
+
+def _terminates(value: Fraction) -> bool:
+    """Whether a number has finitely many decimals."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
 
 
 def _holds(text: str, place: Place, values: tuple[Fraction, ...]) -> bool:

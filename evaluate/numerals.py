@@ -194,16 +194,19 @@ def read_places(text: str, match: re.Match[str], language: str) -> Iterator[Plac
 def _run(text: str, span: tuple[int, int], language: str) -> Iterator[Place]:
     run = text[slice(*span)]
     readings = read_digits(run, language)
+    if not readings and run.count(",") == 1 and "." not in run and not is_nested(text, span[0]):
+        # A list of two has a space or a bracket; what is left is a decimal comma in an English text.
+        whole, _, tail = run.partition(",")
+        readings = (Numeral(whole, tail, ","),) if whole.isdigit() and tail.isdigit() else ()
     if readings:
         listed = not run.isdigit() and "," in run and "{,}" not in run and is_nested(text, span[0])
         yield _place(text, span, readings, doubtful=listed)
         return
     if run.count(".") > 1 or ("." in run and "," not in run):
         return  # a version, a date or a section number
-    doubtful = run.count(",") == 1 and not is_nested(text, span[0])
     for part in re.finditer(r"[0-9]+(?:\.[0-9]+)?", run):
         inner = (span[0] + part.start(), span[0] + part.end())
-        yield _place(text, inner, read_digits(part[0], language), doubtful=doubtful)
+        yield _place(text, inner, read_digits(part[0], language))
 
 
 def _latex_fraction(text: str, match: re.Match[str], language: str) -> Iterator[Place]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from multilingual_math_audit.evaluate.numerals import Place, is_attached
 
-Role = Literal["quantity", "exponent", "subscript", "identifier", "ordinal", "label", "year", "layout", "date"]
+Role = Literal["quantity", "exponent", "subscript", "identifier", "ordinal", "label", "tag", "year", "layout", "date"]
 
 _LABEL_WORDS = (
     # English
@@ -75,6 +75,8 @@ def role_of(text: str, place: Place, language: str) -> Role:
         return "ordinal"
     if _is_label(before, after, place):
         return "label"
+    if _is_tag(before, after, place):
+        return "tag"
     if any(match.start() < end and match.end() > start for match in _DATE.finditer(text, max(0, start - 8), end + 8)):
         return "date"
     if _is_year(text, place, before, after):
@@ -130,9 +132,12 @@ def _is_label(before: str, after: str, place: Place) -> bool:
     if _LABEL_BEFORE.search(before) or _LISTED_LABEL.search(before):
         return True
     small = place.end - place.start <= 2
-    if small and _LINE_LEAD.search(before) and _LINE_TAIL.match(after):
-        return True
-    # An equation's tag, `(3)` on its own among words: not an argument, not a factor.
+    return small and bool(_LINE_LEAD.search(before) and _LINE_TAIL.match(after))
+
+
+def _is_tag(before: str, after: str, place: Place) -> bool:
+    """Whether a number may be an equation's tag, `(3)` on its own among words: not an argument, not a factor."""
+    small = place.form == "plain" and not place.negative and place.end - place.start <= 2
     return small and before[-1:] in ("(", "[") and bool(_TAG_BEFORE.search(before[:-1]) and _TAG_AFTER.match(after))
 
 
