@@ -12,6 +12,7 @@ are those of `groups_from_arrays`; without files the benchmarks' own splits are 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ import torch
 from multilingual_math_audit.evaluate.calibration import summary
 from multilingual_math_audit.evaluate.verifier.checkers import toss
 from multilingual_math_audit.evaluate.verifier.checkpoint import Checkpoint
+from multilingual_math_audit.evaluate.verifier.experiment import PAPER_STEPS
 from multilingual_math_audit.evaluate.verifier.groups import Group, groups_from_arrays
 from multilingual_math_audit.evaluate.verifier.model import MultiSequenceVerifier, VerifierConfig
 from multilingual_math_audit.evaluate.verifier.probe import Probe, ProbeConfig
@@ -30,7 +32,7 @@ from multilingual_math_audit.evaluate.verifier.scorers import Scorer, self_consi
 from multilingual_math_audit.evaluate.verifier.selection import answer_scores, best_of
 from multilingual_math_audit.evaluate.verifier.stopping import autc, curve
 from multilingual_math_audit.evaluate.verifier.synthetic import SynGroups, SynStream, split
-from multilingual_math_audit.evaluate.verifier.training import Regime, Trained, fit, sweep
+from multilingual_math_audit.evaluate.verifier.training import Regime, Trained, fit, plan, sweep
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 
@@ -62,7 +64,8 @@ class Bench:
             shape = VerifierConfig(width, self.heads, size, self.streaming, average=self.average)
             return MultiSequenceVerifier(replace(shape, **settings))
 
-        regime = Regime(size=max(size, 1), epochs=2 if self.streaming else 1)
+        steps = len(plan([problem.size for problem in self.train], Regime(size=max(size, 1)), 0))
+        regime = Regime(size=max(size, 1), epochs=math.ceil(PAPER_STEPS * (2 if self.streaming else 1) / steps))
         return sweep(lambda r: fit(make, self.train, self.validation, r), regime, RATES, self.seeds)
 
 

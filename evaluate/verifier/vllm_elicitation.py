@@ -6,6 +6,7 @@ state; its default normalisation must be switched off.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,28 +27,29 @@ class VllmElicitor:
 
     def __init__(self, config: EngineConfig, *, elicitation: str = ELICITATION) -> None:
         from multilingual_math_audit.evaluate.engines.template import PromptTemplate
-        from multilingual_math_audit.evaluate.engines.vllm_settings import prepare_environment, runs_on_cpu
+        from multilingual_math_audit.evaluate.engines.vllm_settings import (
+            engine_arguments,
+            prepare_environment,
+            runs_on_cpu,
+        )
         from multilingual_math_audit.evaluate.engines.weights import explain_load_error, folder_revision, public_name
 
         cpu = runs_on_cpu()
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1")  # two engines at once, each in its own process
         prepare_environment(cpu=cpu)
         try:
             from vllm import LLM
             from vllm.config import PoolerConfig
         except ImportError:
             raise MissingExtra("The vllm engine", "vllm") from None
-        options: dict[str, Any] = {"model": config.model, "revision": config.revision, "dtype": config.dtype or "auto"}
-        options |= {"max_model_len": config.max_model_len or 8192} | dict(config.options)
-        if cpu:
-            options |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
-            options |= {"max_num_batched_tokens": options["max_model_len"]}
-        else:
-            options.setdefault("gpu_memory_utilization", 0.4)
+        arguments = engine_arguments(config, cpu=cpu, context=_context(config) if cpu else None)
+        if not cpu:
+            arguments.setdefault("gpu_memory_utilization", 0.4)
+        pooling = PoolerConfig(task="token_embed")
+        whole = {**arguments, "enable_prefix_caching": False}  # else only the states that are not cached come back
         try:
-            self.writer = LLM(**options, enable_prefix_caching=True)
-            self.reader = LLM(
-                **options, runner="pooling", convert="embed", pooler_config=PoolerConfig(task="token_embed")
-            )
+            self.writer = LLM(**arguments)
+            self.reader = LLM(**whole, runner="pooling", convert="embed", pooler_config=pooling)
         except Exception as error:
             raise explain_load_error(config.model, error) from error
         self.tokenizer = self.writer.get_tokenizer()
@@ -163,3 +165,13 @@ class VllmElicitor:
                 )
             states.append(rows[-len(answer.tokens) :])
         return states
+
+
+def _context(config: EngineConfig) -> int | None:
+    from transformers import AutoConfig
+
+    try:
+        model = AutoConfig.from_pretrained(config.model, revision=config.revision)
+    except Exception:
+        return None  # vLLM reads it too, and says better what is wrong
+    return getattr(model.get_text_config(), "max_position_embeddings", None)
