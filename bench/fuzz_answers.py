@@ -22,15 +22,34 @@ with atheris.instrument_imports(include=["multilingual_math_audit.evaluate"]):
     from multilingual_math_audit.evaluate.answers.comparison import Rules
     from multilingual_math_audit.evaluate.answers.glyphs import fold
 
-_PIECES = (
-    "\\frac { } ( ) [ ] \\boxed{ $ $$ 1 23 456 , . ; : \\sqrt ^ _ x y n ! | \\{ \\} \\text{ and ve e ou or % \\% \\cup \\cap \\setminus "
-    "= < > \\le \\ge \\ne \\in \\begin{pmatrix} \\begin{cases} & \\\\ \\end{pmatrix} \\end{cases} \\sum_{k=1}^{ \\prod_{k=1}^{ \\infty i \\pi "
-    "- + * / \\cdot \\times ± ½ ² ³ √ ° π ∞ ≤ Cevap: Resposta: Answer: The answer is A resposta é cevap 'dir tir </think> <think> not "
-    "não değil \\overline{ \\bar{ \\dot{ \\log_ \\ln \\sin \\cos \\tan \\arcsin \\binom \\pm \\mp \\left \\right \\circ ^\\circ \\mathbb{R} \\emptyset "
-    "\\mathrm{ \\quad \\, \\! \\; ~ \\lfloor \\rfloor \\langle \\rangle cm km/h TL R$ € yüzde percent ya da # ** #### <answer> \n \t \x00 1.234,5 "
-    "1,234.5 1e5 0.333 999999 10^{10} 9^9 \\over \\choose C(5,2) {}^{5}C_2 F_n f(x) |AB| \\angle ABC (B) şıkkı letra even çift R: \\dots ..."
-).split(" ")  # fmt: skip
-_KEYS = ("42", "1/2", "\\sqrt{2}", "[0,1)", "(1,2)", "\\{1,2\\}", "x=5", "y=2x+1", "x \\le 3", "25\\%", "B", "even", "\\pi", "1.234", "")
+_PIECES = (  # noqa: SIM905
+    "\\frac { } ( ) [ ] \\boxed{ $ $$ 1 23 456 , . ; : \\sqrt ^ _ x y n ! | \\{ \\} \\text{ and ve e ou or "
+    "% \\% \\cup \\cap \\setminus = < > \\le \\ge \\ne \\in \\begin{pmatrix} \\begin{cases} & \\\\ "
+    "\\end{pmatrix} \\end{cases} \\sum_{k=1}^{ \\prod_{k=1}^{ \\infty i \\pi - + * / \\cdot \\times ± ½ ² "
+    "³ √ ° π ∞ ≤ Cevap: Resposta: Answer: The answer is A resposta é cevap 'dir tir </think> <think> not "
+    "não değil \\overline{ \\bar{ \\dot{ \\log_ \\ln \\sin \\cos \\tan \\arcsin \\binom \\pm \\mp \\left "
+    "\\right \\circ ^\\circ \\mathbb{R} \\emptyset \\mathrm{ \\quad \\, \\! \\; ~ \\lfloor \\rfloor "
+    "\\langle \\rangle cm km/h TL R$ € yüzde percent ya da # ** #### <answer> \n \t \x00 1.234,5 1,234.5 "
+    "1e5 0.333 999999 10^{10} 9^9 \\over \\choose C(5,2) {}^{5}C_2 F_n f(x) |AB| \\angle ABC (B) şıkkı "
+    "letra even çift R: \\dots ..."
+).split(" ")
+_KEYS = (
+    "42",
+    "1/2",
+    "\\sqrt{2}",
+    "[0,1)",
+    "(1,2)",
+    "\\{1,2\\}",
+    "x=5",
+    "y=2x+1",
+    "x \\le 3",
+    "25\\%",
+    "B",
+    "even",
+    "\\pi",
+    "1.234",
+    "",
+)
 _LANGUAGES = ("any", "en", "tr", "pt")
 _SLOW_SECONDS = 5.0
 

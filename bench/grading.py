@@ -21,10 +21,21 @@ from multilingual_math_audit.evaluate.answers.grading import grade_answer, grade
 from multilingual_math_audit.records import Problem, Solution
 
 _LATEX = [
-    (r"\frac{3}{4}", r"\frac{6}{8}"), (r"2\sqrt{3}", r"\sqrt{12}"), (r"\frac{\pi}{4}", r"\arctan 1"), ("[0,1)", "[0, 1)"),
-    (r"\{1,2,3\}", r"\{3,2,1\}"), ("x^2-1", "(x-1)(x+1)"), (r"25\%", r"\frac14"), ("(3,4)", "(3, 4)"), (r"3\sqrt{10}", r"\sqrt{91}"),
-    (r"\frac{49}{8}", r"\frac{48}{8}"), ("x^2+1", "x^2-1"), (r"\sqrt{7}+1", r"\sqrt{7}-1"), ("y=2x+1", "y=2x-1"), ("8^5", "32768"),
-]  # fmt: skip
+    (r"\frac{3}{4}", r"\frac{6}{8}"),
+    (r"2\sqrt{3}", r"\sqrt{12}"),
+    (r"\frac{\pi}{4}", r"\arctan 1"),
+    ("[0,1)", "[0, 1)"),
+    (r"\{1,2,3\}", r"\{3,2,1\}"),
+    ("x^2-1", "(x-1)(x+1)"),
+    (r"25\%", r"\frac14"),
+    ("(3,4)", "(3, 4)"),
+    (r"3\sqrt{10}", r"\sqrt{91}"),
+    (r"\frac{49}{8}", r"\frac{48}{8}"),
+    ("x^2+1", "x^2-1"),
+    (r"\sqrt{7}+1", r"\sqrt{7}-1"),
+    ("y=2x+1", "y=2x-1"),
+    ("8^5", "32768"),
+]
 _FILLER = "We add the numbers step by step and check that the value of $x$ is still an integer. "
 
 
@@ -74,7 +85,9 @@ def compare() -> None:
             few = _replies(kind, size, 40, seed=1)
             ours_rate = _rate(lambda key, text: grade_answer(text, key), _replies(kind, size, 300, seed=1), 0.6)
             theirs_rate = _rate(theirs, few, 0.6)
-            print(f"{kind + ', ' + label:28}{ours_rate:>12,.0f}/s{theirs_rate:>12,.0f}/s{ours_rate / theirs_rate:>8,.0f}x")
+            print(
+                f"{kind + ', ' + label:28}{ours_rate:>12,.0f}/s{theirs_rate:>12,.0f}/s{ours_rate / theirs_rate:>8,.0f}x"
+            )
 
 
 def memory() -> None:
@@ -102,7 +115,10 @@ def whole_run(jobs: int | None) -> None:
     for n in range(122):
         key = str(dice.randint(0, 999)) if dice.random() < 0.7 else dice.choice(_LATEX)[0]
         problems[str(n)] = Problem(str(n), "bench", str(n), "en", "?", key, "expression")
-    others = {name: [problem.answer, *(dice.choice(_LATEX)[1] for _ in range(3)), str(dice.randint(0, 999))] for name, problem in problems.items()}  # fmt: skip
+    others = {
+        name: [problem.answer, *(dice.choice(_LATEX)[1] for _ in range(3)), str(dice.randint(0, 999))]
+        for name, problem in problems.items()
+    }
 
     def solutions() -> Iterator[Solution]:
         for n in range(78_080):

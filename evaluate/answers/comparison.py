@@ -29,9 +29,9 @@ def forms_equal(key: Form, answer: Form, rules: Rules) -> Verdict:
     key, answer = _plain(key), _plain(answer)
     if "choice" in (key.kind, answer.kind):
         return _choices(key, answer, rules)
-    if key.kind == "relation" or answer.kind == "relation":
-        if (verdict := _relations(key, answer, rules)) is not None:
-            return verdict
+    related = _relations(key, answer, rules) if "relation" in (key.kind, answer.kind) else None
+    if related is not None:
+        return related
     if key.kind == answer.kind == "scalar":
         return _scalars(key, answer)
     if "ratio" in (key.kind, answer.kind):
@@ -166,10 +166,8 @@ def _relations(key: Form, answer: Form, rules: Rules) -> Verdict | None:
         return forms_equal(key, given[1], rules)
     elif answer.kind == "relation" and answer.text == "=":
         return _computed(key, answer, rules)
-    if (
-        is_set(key)
-        and (is_set(answer) or answer.kind in ("set", "empty"))
-        or (is_set(answer) and key.kind in ("set", "empty"))
+    if (is_set(key) and (is_set(answer) or answer.kind in ("set", "empty"))) or (
+        is_set(answer) and key.kind in ("set", "empty")
     ):
         return None
     return Verdict(False, "equation")
@@ -226,9 +224,10 @@ def _proportional(first: tuple[Node | None, Node | None], second: tuple[Node | N
 
 
 def _is_time(form: Form) -> bool:
-    values = [item.node.value if item.node is not None else None for item in form.items]
-    return len(values) in (2, 3) and all(v is not None and v.denominator == 1 for v in values) and values[0] is not None and (
-        values[0] < 25 and all(v is not None and (v >= 10 or v == 0) and v < 60 for v in values[1:]))  # fmt: skip
+    values = [item.node.value for item in form.items if item.node is not None and item.node.value is not None]
+    if len(values) != len(form.items) or len(values) not in (2, 3) or any(v.denominator != 1 for v in values):
+        return False
+    return values[0] < 25 and all((v >= 10 or v == 0) and v < 60 for v in values[1:])
 
 
 def _matrices(key: Form, answer: Form, rules: Rules) -> Verdict:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "xfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
 _NAMES = frozenset(
-    "overline bar vec hat widehat overrightarrow tilde widetilde dot ddot overbar angle triangle measuredangle Delta "
+    "overline bar vec hat widehat overrightarrow tilde widetilde dot ddot overbar angle triangle measuredangle Delta "  # noqa: SIM905
     "nabla odot".split()
 )
 _BIG = frozenset({"sum", "prod", "int", "lim"})

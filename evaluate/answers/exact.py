@@ -1,4 +1,4 @@
-"""Exact values: rationals within a bit budget, and a normal form that proves equality without expanding what is huge."""
+"""Exact values: rationals within a bit budget, and a normal form that proves equality of what is never expanded."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _function(name: str, values: list[Fraction]) -> Fraction:
         return Fraction(math.gcd(*integers) if name == "gcd" else math.lcm(*integers))
     if name == "binomial" and len(values) == 2 and all(value.denominator == 1 for value in values):
         n, k = int(first), int(values[1])
-        if 0 <= n and 0 <= k <= n and min(k, n - k) * n.bit_length() <= MAX_BITS and n <= 10**9:
+        if 0 <= k <= n and min(k, n - k) * n.bit_length() <= MAX_BITS and n <= 10**9:
             return Fraction(math.comb(n, k))
         if 0 <= n < k:
             return Fraction(0)

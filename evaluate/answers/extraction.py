@@ -19,8 +19,8 @@ __all__ = ["Box", "Extraction", "Where", "all_boxes", "extract_answer", "last_bo
 
 # Boxes that stand side by side are one list; anything else between them is a new thought.
 _BESIDE = re.compile(
-    r"(?:[\s,;$~.]|\\(?:quad|qquad|[,;:! \[\]()])|\\text\{\s*(?:,?\s*(?:and|or|ve|veya|e|ou)?)\s*\}|\b(?:and|or|ve|veya|ya da|e|ou|maybe|either|perhaps|"
-    r"belki|talvez|possibly)\b)*",
+    r"(?:[\s,;$~.]|\\(?:quad|qquad|[,;:! \[\]()])|\\text\{\s*(?:,?\s*(?:and|or|ve|veya|e|ou)?)\s*\}|"
+    r"\b(?:and|or|ve|veya|ya da|e|ou|maybe|either|perhaps|belki|talvez|possibly)\b)*",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(r"\b(?:not|isn't|aren't|não\s+é|não)\s*[:$\\(\[\s]*$", re.IGNORECASE)

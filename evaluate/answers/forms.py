@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -208,7 +209,7 @@ class Reader:
             return self.value(start, end, depth)
         bounds = [start - 1, *signs, end]
         sides = []
-        for left, right in zip(bounds, bounds[1:], strict=False):
+        for left, right in itertools.pairwise(bounds):
             if right <= left + 1:
                 raise Unreadable("a relation without a side")
             sides.append(self.side(left + 1, right, depth))
@@ -235,15 +236,15 @@ class Reader:
         if (form := self.operation(start, end, depth)) is not None:
             return form
         token = self.tokens[start]
-        if token.kind == "open" and self.partner[start] == end - 1:
-            if (form := self.bracket(start, end, depth)) is not None:
-                return form
+        enclosed = token.kind == "open" and self.partner[start] == end - 1
+        if enclosed and (form := self.bracket(start, end, depth)) is not None:
+            return form
         if (form := self.named_set(start, end)) is not None:
             return form
         colons = [p for p in self.top(start, end) if self.tokens[p].text == ":" and self.tokens[p].kind == "op"]
         if colons and not any(token.kind == "word" for token in self.tokens[start : colons[-1]]):
             bounds = [start - 1, *colons, end]
-            return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in zip(bounds, bounds[1:], strict=False)))
+            return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in itertools.pairwise(bounds)))
         return read_quantity(self.tokens, self.partner, start, end)
 
     def operation(self, start: int, end: int, depth: int) -> Form | None:
@@ -267,7 +268,7 @@ class Reader:
         if not signs:
             return None
         bounds = [start - 1, *(p for p, _ in signs), end]
-        items = tuple(self.value(a + 1, b, depth + 1) for a, b in zip(bounds, bounds[1:], strict=False))
+        items = tuple(self.value(a + 1, b, depth + 1) for a, b in itertools.pairwise(bounds))
         return Form("union", items, text=" ".join(name for _, name in signs))
 
     def is_set_at(self, position: int) -> bool:

@@ -25,7 +25,7 @@ _MARKS: dict[str, str] = {
     "⅞": r"\frac{7}{8}", "⅑": r"\frac{1}{9}", "⅒": r"\frac{1}{10}",
     "µ": r"\mu ", "ϕ": r"\phi ", "ϑ": r"\theta ", "ϵ": r"\epsilon ", "∆": r"\Delta ", "Ω": r"\Omega ",
 }  # fmt: skip
-_GREEK = (
+_GREEK = (  # noqa: SIM905
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho final sigma tau upsilon "
     "phi chi psi omega"
 ).split()
@@ -33,7 +33,10 @@ _MARKS |= {chr(0x3B1 + n): rf"\{name} " for n, name in enumerate(_GREEK) if name
 _MARKS |= {chr(0x391 + n): rf"\{name.capitalize()} " for n, name in enumerate(_GREEK) if name in (
     "gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega")}  # fmt: skip
 # An invisible mark changes nothing; a null byte is no part of any answer and must not join two numbers.
-_INVISIBLE = "​‌‍⁠﻿­⁡⁢⁣⁤‎‏‪‫‬‭‮⁦⁧⁨⁩︎️"
+_INVISIBLE = (
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u2061\u2062\u2063\u2064\u200e"
+    "\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufe0e\ufe0f"
+)
 _SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ", "0123456789+-()nix", strict=True))
 _SUB = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙₖ", "0123456789+-()nk", strict=True))
 _SUPER_RUN = re.compile(f"[{''.join(_SUPER)}]+")

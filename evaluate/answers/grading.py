@@ -111,9 +111,11 @@ def check_key(key: str, *, language: str = "any", answer_kind: str | None = None
     """Raise UsageError when a key does not read as its kind or does not equal itself.
 
     >>> check_key("3/4", answer_kind="fraction")
-    >>> check_key("three", answer_kind="interval")
-    Traceback (most recent call last):
-    multilingual_math_audit.errors.UsageError: The key 'three' does not read as interval. Mend the key, or declare another answer kind.
+    >>> try:
+    ...     check_key("three", answer_kind="interval")
+    ... except UsageError as error:
+    ...     print(error)
+    The key 'three' does not read as interval. Mend the key, or declare another answer kind.
     """
     kind = answer_kind or "expression"
     if not reads_as(key, kind, language=language):

@@ -112,7 +112,9 @@ def _plain_forms(run: str, notation: Notation, *, nested: bool) -> Iterator[tupl
 
 
 def _split(run: str) -> tuple[list[str], list[str], list[int]]:
-    parts, marks, ends = [], [], []
+    parts: list[str] = []
+    marks: list[str] = []
+    ends: list[int] = []
     position = 0
     for digits in re.finditer(r"\d+", run):
         if digits.start() > position or (not parts and run[0] == "."):

@@ -162,10 +162,10 @@ class Evaluation:
         ):
             raise Unknown("an exponent beyond what can be computed")
         # An odd root of a negative number is its real one, as at school.
-        if written.op == "num" and written.value is not None and self.ctx.im(base) == 0 and self.ctx.re(base) < 0:
-            if written.value.denominator % 2 == 1 and written.value.denominator > 1:
-                size = self.ctx.power(-base, exponent)
-                return -size if written.value.numerator % 2 else size
+        odd = written.value is not None and written.value.denominator % 2 == 1 and written.value.denominator > 1
+        if odd and written.value is not None and self.ctx.im(base) == 0 and self.ctx.re(base) < 0:
+            size = self.ctx.power(-base, exponent)
+            return -size if written.value.numerator % 2 else size
         return self.ctx.power(base, exponent)
 
     def root(self, value: Any, degree: Any) -> Any:

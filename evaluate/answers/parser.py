@@ -169,7 +169,7 @@ class Parser:
         return power(base, exponent)
 
     def argument(self, *, signed: bool = False, digit: bool = False) -> Node:
-        """The operand of `^`, `_`, `\\frac` or `\\sqrt`: a group, or else one sign; with `digit` one digit of a number."""
+        """The operand of `^`, `_`, `\\frac` or `\\sqrt`: a group or one sign; with `digit` one digit of a number."""
         token = self.peek()
         if token is None:
             raise Unreadable("an operand is missing")

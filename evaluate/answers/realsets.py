@@ -278,9 +278,9 @@ def _parts(node: Node) -> list[Node]:
     while stack:
         current = stack.pop()
         divides = current.op == "pow" and current.args[1].value is not None and current.args[1].value < 0
-        if divides or current.op == "root" or (current.op == "fn" and current.name in ("abs", "ln", "log")):
-            if current not in found:
-                found.append(current)
+        breaks = divides or current.op == "root" or (current.op == "fn" and current.name in ("abs", "ln", "log"))
+        if breaks and current not in found:
+            found.append(current)
         stack.extend(current.args)
     return found
 

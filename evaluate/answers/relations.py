@@ -23,7 +23,7 @@ _DECORATION = (
     "widehat:",
 )
 _NAME_COMMANDS = frozenset(
-    "overline bar vec hat widehat overrightarrow angle triangle measuredangle Delta mathbb circ operatorname".split()
+    "overline bar vec hat widehat overrightarrow angle triangle measuredangle Delta mathbb circ operatorname".split()  # noqa: SIM905
 )
 
 

@@ -87,7 +87,7 @@ def _is_rounding(name: str, shown: Fraction, exact: Fraction) -> bool:
     units = abs(shown) * 10**places
     # A binary float printed in full is off by up to one unit in its last place.
     if len(digits) > ENOUGH_DIGITS:
-        return abs(units - scaled) <= 1
+        return bool(abs(units - scaled) <= 1)
     return units in (math.floor(scaled), math.floor(scaled + Fraction(1, 2)))
 
 

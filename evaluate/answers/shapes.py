@@ -9,8 +9,20 @@ from multilingual_math_audit.evaluate.answers.tokens import Token
 from multilingual_math_audit.evaluate.answers.trees import Node, Unreadable, quotient
 
 FormKind = Literal[
-    "scalar", "list", "set", "group", "union", "relation", "matrix", "ratio", "text", "empty", "reals", "choice", "builder"
-]  # fmt: skip
+    "scalar",
+    "list",
+    "set",
+    "group",
+    "union",
+    "relation",
+    "matrix",
+    "ratio",
+    "text",
+    "empty",
+    "reals",
+    "choice",
+    "builder",
+]
 
 
 @dataclass(frozen=True, slots=True)

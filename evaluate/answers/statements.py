@@ -167,7 +167,7 @@ def _sentence_end(text: str, start: int, *, over_lines: bool) -> int:
     # A display formula may hold blank lines and periods of its own.
     for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$")):
         at = text.find(opening, position, end)
-        if 0 <= at and (close := text.find(closing, at + len(opening))) >= end:
+        if at >= 0 and (close := text.find(closing, at + len(opening))) >= end:
             return close + len(closing)
     return end
 

@@ -55,7 +55,7 @@ def _answer(line: bytes) -> str:
         return "limit"
     except Exception:
         return "unknown"
-    return {True: "equal", False: "different"}.get(verdict, "unknown")
+    return "unknown" if verdict is None else "equal" if verdict else "different"
 
 
 @contextlib.contextmanager
@@ -90,10 +90,9 @@ def _compare(left: Any, right: Any) -> bool | None:
         return bool(a == b) if a.is_number and b.is_number and sympy.oo in (abs(a), abs(b)) else None
     if difference == 0:
         return True
-    points = [{}] if not difference.free_symbols else [
-        {symbol: sympy.Rational(7 * n + 3, 5 + n) for n, symbol in enumerate(sorted(difference.free_symbols, key=str), k)}
-        for k in (1, 4, 9)
-    ]  # fmt: skip
+    names = sorted(difference.free_symbols, key=str)
+    starts = (1, 4, 9) if names else (1,)
+    points = [{name: sympy.Rational(7 * n + 3, 5 + n) for n, name in enumerate(names, start)} for start in starts]
     for point in points:
         value = difference.subs(point).evalf(_DIGITS)
         if not value.is_number or abs(value) > sympy.Float(10) ** -(_DIGITS // 2) * (1 + abs(a.subs(point).evalf(15))):
@@ -146,7 +145,7 @@ def _bound(op: str, name: str, args: Any, bound: dict[str, Any]) -> Any:
     if op == "lim":
         return sympy.limit(body, symbol, limits[0])
     if op == "int":
-        # The tables of Meijer's functions are built at first use, which would make the count depend on what came before.
+        # Meijer's tables are built at first use, which would make the count depend on what came before.
         return sympy.integrate(body, (symbol, *limits), meijerg=False)
     return (sympy.Sum if op == "sum" else sympy.Product)(body, (symbol, *limits)).doit()
 
@@ -158,7 +157,7 @@ def _function(name: str, parts: Any) -> Any:
         return sympy.log(parts[0], parts[1] if len(parts) > 1 else 10)
     names = {"ln": "log", "abs": "Abs", "ceil": "ceiling", "sgn": "sign", "max": "Max", "min": "Min"}
     allowed = (
-        "sin cos tan cot sec csc asin acos atan acot sinh cosh tanh floor binomial gcd lcm re im arg".split()
+        "sin cos tan cot sec csc asin acos atan acot sinh cosh tanh floor binomial gcd lcm re im arg".split()  # noqa: SIM905
         + list(names)
     )  # fmt: skip
     if name not in allowed:

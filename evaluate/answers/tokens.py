@@ -32,13 +32,13 @@ class Token:
     exact: bool = True
 
 
-_TEXT = frozenset("text mbox textrm textnormal hbox texttt textsf textup textmd mathrm operatorname rm".split())
+_TEXT = frozenset("text mbox textrm textnormal hbox texttt textsf textup textmd mathrm operatorname rm".split())  # noqa: SIM905
 _STYLE = frozenset(
-    "mathbf textbf boldsymbol bm pmb mathit textit emph underline mathsf mathcal mathtt mathfrak ensuremath bf it "
+    "mathbf textbf boldsymbol bm pmb mathit textit emph underline mathsf mathcal mathtt mathfrak ensuremath bf it "  # noqa: SIM905
     "textsl underbrace cancel boxed fbox framebox phantom vphantom hphantom".split()
 )
 _IGNORED = frozenset(
-    "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits left right big Big bigg Bigg bigl bigr Bigl "
+    "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits left right big Big bigg Bigg bigl bigr Bigl "  # noqa: SIM905
     "Bigr biggl biggr Biggl Biggr middle mathstrut strut hfill noindent centering large Large small normalsize "
     "thinspace medspace thickspace negthinspace quad qquad hspace vspace newline nonumber notag label tag par".split()
 )
@@ -292,8 +292,8 @@ class _Lexer:
 _KNOWN = frozenset(
     fold_case(word)
     for group in (
-        words.UNITS, words.FIXED, words.PERCENT, words.PERCENT_PARTS, words.MULTIPLIERS, words.QUALIFIERS, words.CHOICE_WORDS,
-        words.ROUNDED, words.AND, words.OR, words.NUMBER_WORDS, words.LABELS,
+        words.UNITS, words.FIXED, words.PERCENT, words.PERCENT_PARTS, words.MULTIPLIERS, words.QUALIFIERS,
+        words.CHOICE_WORDS, words.ROUNDED, words.AND, words.OR, words.NUMBER_WORDS, words.LABELS,
     )
     for word in group
 )  # fmt: skip

@@ -18,7 +18,7 @@ FUNCTIONS: dict[str, str] = {
 }  # fmt: skip
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho sigma "
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho sigma "  # noqa: SIM905
     "tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega Pi ell hbar imath jmath "
     "partial aleph".split()
 )
@@ -38,11 +38,13 @@ MULTIPLIERS = {
 # A word that changes what the number beside it says: such an answer is not that number.
 QUALIFIERS = frozenset(
     fold_case(word)
-    for word in (
-        "not cannot değil değildir não never asla nunca except hariç exceto less more fewer fazla az mais menos least most above "
-        "below altında üstünde under over between arası entre from up factorial squared cubed dozen half times kat vezes "
-        "büyük büyüktür küçük küçüktür fazladır azdır çoktur maior menor superior inferior greater larger smaller buçuk yarım "
-        "meio meia doubt maybe perhaps possibly belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış errado no instead at than"
+    for word in (  # noqa: SIM905
+        "not cannot değil değildir não never asla nunca except hariç exceto less more fewer fazla az mais "
+        "menos least most above below altında üstünde under over between arası entre from up factorial "
+        "squared cubed dozen half times kat vezes büyük büyüktür küçük küçüktür fazladır azdır çoktur maior "
+        "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
+        "belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış "
+        "errado no instead at than "
     ).split()
 )
 ROUNDED = frozenset(
@@ -56,16 +58,20 @@ _UNIT_GROUPS = {
     "km": "km kilometer kilometers kilometre kilometres kilometredir quilômetro quilômetros quilómetro quilómetros",
     "dm": "dm decimeter decimeters desimetre decímetro decímetros",
     "in": "inch inches inç polegada polegadas", "ft": "ft foot feet pés", "yd": "yd yard yards", "mi": "mile miles mil",
-    "s": "s sec secs second seconds saniye segundo segundos sn", "min": "min mins minute minutes dakika dk minuto minutos",
+    "s": "s sec secs second seconds saniye segundo segundos sn",
+    "min": "min mins minute minutes dakika dk minuto minutos",
     "h": "h hr hrs hour hours saat sa hora horas", "day": "day days gün dia dias",
     "week": "week weeks hafta semana semanas", "month": "month months ay mês meses",
     "year": "year years yıl yaşında yaş ano anos",
     "g": "g gram grams gramme grammes grama gramas gr", "kg": "kg kilogram kilograms kilo kilos quilograma quilogramas",
     "mg": "mg milligram milligrams miligram miligrama miligramas", "t": "ton tons tonne tonnes tonelada toneladas",
-    "L": "l liter liters litre litres litro litros lt", "mL": "ml milliliter milliliters mililitre mililitro mililitros",
+    "L": "l liter liters litre litres litro litros lt",
+    "mL": "ml milliliter milliliters mililitre mililitro mililitros",
     "rad": "rad radian radians radyan radiano radianos", "deg": "degree degrees derece derecedir grau graus deg °",
     "usd": "dollar dollars dolar dólar dólares usd us$ $", "eur": "euro euros avro eur €", "gbp": "pound pounds gbp £",
-    "try": "tl try lira lirası liras ₺", "brl": "real reais brl r$", "cent": "cent cents kuruş centavo centavos cêntimos",
+    "try": "tl try lira lirası liras ₺",
+    "brl": "real reais brl r$",
+    "cent": "cent cents kuruş centavo centavos cêntimos",
     "N": "newton newtons", "J": "joule joules", "W": "watt watts", "Hz": "hz hertz", "mph": "mph", "kmh": "kmh",
     "unit": "unit units birim birimdir unidade unidades u br u.c.",
     "unit^2": "birimkare birimkaredir br^2 u^2 u.a. ua", "unit^3": "birimküp u.v.",
@@ -76,8 +82,8 @@ UNITS: dict[str, str] = {word: unit for unit, words in _UNIT_GROUPS.items() for 
 UNITS.pop("mil")
 # In mathematics these letters are variables; they are units only inside a text command or after a number in prose.
 SHORT_UNITS = frozenset({"m", "s", "h", "g", "L"})
-SQUARE = frozenset("square squared kare quadrado quadrados quadrada quadradas sq".split())
-CUBIC = frozenset("cubic cubed küp cúbico cúbicos cúbica cúbicas".split())
+SQUARE = frozenset("square squared kare quadrado quadrados quadrada quadradas sq".split())  # noqa: SIM905
+CUBIC = frozenset("cubic cubed küp cúbico cúbicos cúbica cúbicas".split())  # noqa: SIM905
 
 _FIXED_GROUPS = {
     "yes": "yes evet sim", "no": "no hayır não nao", "true": "true doğru verdadeiro verdadeira correct",
@@ -128,11 +134,13 @@ _LABELS = (
 LABELS = frozenset(fold_case(label) for label in _LABELS.split("|"))
 CHOICE_WORDS = frozenset(
     fold_case(word)
-    for word in "option choice seçenek seçeneği seçeneğidir şık şıkkı şıkkıdır opção alternativa letra letter item".split()
+    for word in (  # noqa: SIM905
+        "option choice seçenek seçeneği seçeneğidir şık şıkkı şıkkıdır opção alternativa letra letter item"
+    ).split()
 )
 PLACEHOLDERS = frozenset(
     fold_case(word)
-    for word in (
+    for word in (  # noqa: SIM905
         "answer|your answer|final answer|the answer|your final answer|result|ans|cevap|cevabınız|cevabiniz|nihai cevap|"
         "sonuç|yanıt|yanıtınız|resposta|sua resposta|resposta final|a resposta|resultado|x|number|letter|solution|"
         "answer here|insert answer here|value|the final answer|valor|sayı|número|expression"

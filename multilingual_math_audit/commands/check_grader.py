@@ -41,11 +41,15 @@ def command(case_files: Sequence[str], jobs: int) -> None:
     console = Console()
     for title, field in (("kind", "kind"), ("language", "lang")):
         console.print(_table(title, field, cases, grades))
-    wrong = [(case, grade) for case, grade in zip(cases, grades, strict=True) if grade["correct"] is not case["expected"]]
+    wrong = [
+        (case, grade) for case, grade in zip(cases, grades, strict=True) if grade["correct"] is not case["expected"]
+    ]
     for case, grade in wrong:
         what = "false accept" if grade["correct"] else "false reject"
         line = f"{what} {case.get('id', '')} gold {case['gold']!r:.80} extracted {grade['extracted']!r:.80} "
-        console.print(line + f"({grade['status']}, {grade['method']}) {case.get('why', '')}", markup=False, highlight=False)
+        console.print(
+            line + f"({grade['status']}, {grade['method']}) {case.get('why', '')}", markup=False, highlight=False
+        )
     right = len(cases) - len(wrong)
     accepts = sum(grade["correct"] for _, grade in wrong)
     console.print(
@@ -61,7 +65,9 @@ def read_cases(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.", "Give a file of cases, one JSON object a line.") from None
+        raise UsageError(
+            f"Cannot read {path}: {error.strerror}.", "Give a file of cases, one JSON object a line."
+        ) from None
     cases = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

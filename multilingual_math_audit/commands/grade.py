@@ -38,4 +38,6 @@ def command(run_folder: str, jobs: int | None) -> None:
     if doubtful := [grade for grade in grades if grade.doubt == "high"]:
         console.print(f"{len(doubtful)} doubtful, for a person to look at. The first:")
         for grade in doubtful[:5]:
-            console.print(f"  {grade.solution_id} {grade.status} by {grade.method}: {grade.extracted!r:.80}", markup=False)
+            console.print(
+                f"  {grade.solution_id} {grade.status} by {grade.method}: {grade.extracted!r:.80}", markup=False
+            )

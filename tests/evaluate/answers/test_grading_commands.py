@@ -20,7 +20,9 @@ def run_folder(tmp_path: Path) -> Path:
     """A run with one problem and three solutions."""
     run = Run.create(tmp_path / "run", {"solver": {"model": "m"}})
     run.append([Problem("p", "b", "p", "pt", "?", "0,5", "decimal")])
-    run.append([Solution(f"s{n}", "p", "m", n, text) for n, text in enumerate(["Resposta: 1/2", r"\boxed{5}", "Não sei."])])
+    run.append(
+        [Solution(f"s{n}", "p", "m", n, text) for n, text in enumerate(["Resposta: 1/2", r"\boxed{5}", "Não sei."])]
+    )
     return run.folder
 
 
@@ -36,7 +38,9 @@ def test_grade_writes_grades_once(run_folder: Path) -> None:
 def test_regrade_shows_what_changed(run_folder: Path) -> None:
     """Against an older grader that judged one solution otherwise."""
     run = Run.open(run_folder)
-    run.append(Grade(f"s{n}", "0", correct, "correct" if correct else "wrong") for n, correct in enumerate((True, True, False)))
+    run.append(
+        Grade(f"s{n}", "0", correct, "correct" if correct else "wrong") for n, correct in enumerate((True, True, False))
+    )
     done = CliRunner().invoke(cli, ["regrade", str(run_folder)])
     assert done.exit_code == 0, done.output
     assert "3 solutions, 1 changed: 1 now wrong" in done.output

@@ -19,7 +19,10 @@ def _keys(shared: Path) -> list[tuple[str, str]]:
     import pandas as pd
 
     sources = shared / "sources"
-    keys = [("en", str(json.loads(line)["answer"])) for line in (sources / "aime2026_en.jsonl").read_text("utf-8").splitlines()]
+    keys = [
+        ("en", str(json.loads(line)["answer"]))
+        for line in (sources / "aime2026_en.jsonl").read_text("utf-8").splitlines()
+    ]
     for language in ("tr", "pt"):
         frame = pd.read_parquet(sources / f"aime2026_{language}.parquet")
         keys += [(language, str(answer)) for answer in frame["answer"]]
@@ -67,17 +70,38 @@ def test_every_near_miss_is_wrong(shared: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "kind", "language"),
-    [("12", "integer", "any"), ("0,4", "decimal", "pt"), ("62,50%", "percent", "pt"), (r"\frac{1}{2}", "fraction", "any"), (r"3\sqrt{10}", "radical", "any"),
-     ("]0,1[", "interval", "pt"), ("(1,2)", "tuple", "any"), (r"\{1;2\}", "set", "pt"), ("y=2x", "equation", "any"), ("even", "text", "any"), ("C", "choice", "any"), ("30 240", "integer", "pt")],
-)  # fmt: skip
+    [
+        ("12", "integer", "any"),
+        ("0,4", "decimal", "pt"),
+        ("62,50%", "percent", "pt"),
+        (r"\frac{1}{2}", "fraction", "any"),
+        (r"3\sqrt{10}", "radical", "any"),
+        ("]0,1[", "interval", "pt"),
+        ("(1,2)", "tuple", "any"),
+        (r"\{1;2\}", "set", "pt"),
+        ("y=2x", "equation", "any"),
+        ("even", "text", "any"),
+        ("C", "choice", "any"),
+        ("30 240", "integer", "pt"),
+    ],
+)
 def test_keys_read_as_their_kind(key: str, kind: str, language: str) -> None:
     """One key of each kind passes."""
     check_key(key, language=language, answer_kind=kind)
 
 
 @pytest.mark.parametrize(
-    ("key", "kind"), [("1/2", "integer"), ("x+1", "decimal"), ("12", "interval"), ("12", "equation"), ("", "text"), (r"\frac{1}{", "expression"), ("3", "choice")]
-)  # fmt: skip
+    ("key", "kind"),
+    [
+        ("1/2", "integer"),
+        ("x+1", "decimal"),
+        ("12", "interval"),
+        ("12", "equation"),
+        ("", "text"),
+        (r"\frac{1}{", "expression"),
+        ("3", "choice"),
+    ],
+)
 def test_keys_of_another_kind_are_refused(key: str, kind: str) -> None:
     """A key that is not of its kind is refused in words that name it."""
     with pytest.raises(AuditError, match=kind):

@@ -59,11 +59,16 @@ _LOOKS = [
     lambda s: rf"\displaystyle {s}",
     lambda s: s.replace(r"\frac", r"\dfrac"),
     lambda s: s.replace(r"\left", "").replace(r"\right", ""),
-    lambda s: s.replace("(", r"\left(").replace(")", r"\right)").replace(r"\left\left", r"\left").replace(r"\right\right", r"\right"),
+    lambda s: (
+        s.replace("(", r"\left(")
+        .replace(")", r"\right)")
+        .replace(r"\left\left", r"\left")
+        .replace(r"\right\right", r"\right")
+    ),
     lambda s: s.replace(" + ", "+").replace(", ", r",\ "),
     lambda s: s + ".",
     lambda s: rf"\boxed{{{s}}}",
-]  # fmt: skip
+]
 
 
 @settings(max_examples=120, deadline=None)

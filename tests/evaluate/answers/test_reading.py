@@ -37,9 +37,18 @@ def test_escaped_braces_do_not_count() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<think>a</think>b", "a</think>b", "<thinking>a</thinking>b", "[THINK]a[/THINK]b", "◁think▷a◁/think▷b",
-     "<|begin_of_thought|>a<|end_of_thought|>b", "<reasoning>a</reasoning>b", "<THINK>a</THINK>b", "<think>x</think><think>y</think>b"],
-)  # fmt: skip
+    [
+        "<think>a</think>b",
+        "a</think>b",
+        "<thinking>a</thinking>b",
+        "[THINK]a[/THINK]b",
+        "◁think▷a◁/think▷b",
+        "<|begin_of_thought|>a<|end_of_thought|>b",
+        "<reasoning>a</reasoning>b",
+        "<THINK>a</THINK>b",
+        "<think>x</think><think>y</think>b",
+    ],
+)
 def test_visible_part_follows_the_last_closing_tag(text: str) -> None:
     """Every common style of thinking tag."""
     assert visible_part(text) == "b"
@@ -58,12 +67,24 @@ def test_thinking_that_never_closes_shows_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "language", "values"),
     [
-        ("1.234,5", "tr", ["2469/2"]), ("1,234.5", "en", ["2469/2"]), ("3,14", "pt", ["157/50"]), ("30 240", "pt", ["30240"]),
-        ("1{,}234", "en", ["1234"]), ("12{,}5", "pt", ["25/2"]), ("-3/4", "any", ["-3/4"]), (r"\frac{-2}{3}", "any", ["-2/3"]),
-        (r"2\frac12", "any", ["5/2"]), ("%25 ve 25%", "tr", ["1/4", "1/4"]), ("5-3", "any", ["5", "3"]), ("x_1 + 2", "any", ["2"]),
-        ("x^2 = 9", "any", ["9"]), ("A4 paper, 7", "any", ["7"]), ("1, 2, 3", "any", ["1", "2", "3"]), ("0.5.", "any", ["1/2"]),
+        ("1.234,5", "tr", ["2469/2"]),
+        ("1,234.5", "en", ["2469/2"]),
+        ("3,14", "pt", ["157/50"]),
+        ("30 240", "pt", ["30240"]),
+        ("1{,}234", "en", ["1234"]),
+        ("12{,}5", "pt", ["25/2"]),
+        ("-3/4", "any", ["-3/4"]),
+        (r"\frac{-2}{3}", "any", ["-2/3"]),
+        (r"2\frac12", "any", ["5/2"]),
+        ("%25 ve 25%", "tr", ["1/4", "1/4"]),
+        ("5-3", "any", ["5", "3"]),
+        ("x_1 + 2", "any", ["2"]),
+        ("x^2 = 9", "any", ["9"]),
+        ("A4 paper, 7", "any", ["7"]),
+        ("1, 2, 3", "any", ["1", "2", "3"]),
+        ("0.5.", "any", ["1/2"]),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_read_whole(text: str, language: str, values: list[str]) -> None:
     """Decimals, groups, fractions, percents and signs; never an exponent, an index or a part of a word."""
     found = list(find_numbers(text, language))
