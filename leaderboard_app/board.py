@@ -32,6 +32,7 @@ class Row:
     solver: Model
     judge_label: str | None
     judge: Judge | None
+    sums: dict[str, dict[str, int | None]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def trust(self) -> Trust:

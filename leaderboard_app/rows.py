@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multilingual_math_audit.evaluate.metrics import Interval, question_bootstraps, question_draws
-from multilingual_math_audit.evaluate.verdicts import Strategy
+from multilingual_math_audit.evaluate.verdicts import STRATEGIES, Strategy
 from multilingual_math_audit.leaderboard_app.board import Board, Contamination, Numbers, Row, judge_key
 from multilingual_math_audit.leaderboard_app.judges import AuditMark, audit_mark
 
@@ -259,7 +259,7 @@ def _group_end(table: Numbers, start: int, draws: Numbers, *, step: int = 16) ->
     """Where the group of rows that begins at `start` ends."""
     for at in range(start + 1, len(table), step):
         below = (table[start] - table[at : at + step]) @ draws.T
-        beyond = (np.percentile(below, 2.5, axis=1) > 1e-12).nonzero()[0]
+        beyond = ((below <= 1e-12).mean(axis=1) < 0.025).nonzero()[0]
         if len(beyond):
             return at + int(beyond[0])
     return len(table)
@@ -280,24 +280,42 @@ class Totals:
 
 def row_totals(row: Row, names: Sequence[str]) -> Totals:
     """A row's stop rates, tokens per sample and acceptance over the chosen benchmarks that it has."""
-    counts = [part for name in names if (part := row.entry.submission.benchmarks.get(name)) is not None]
-    judged = [part.judges[row.judge_label] for part in counts if row.judge_label in part.judges]
-    samples = sum(sum(part.n) for part in counts)
-    judgments = _sum([part.judgments for part in judged])
-    solutions = sum(sum(part.judged) for part in judged)
-    approved = {
-        key: _sum([getattr(part.approved, key) for part in judged])
-        for key in ("any", "majority", "all", "strict_majority")
-    }
+    parts = [_sums(row, name) for name in names if name in row.entry.submission.benchmarks]
+    judged = [part for part in parts if part["judged"] is not None]
+
+    def total(key: str, over: Sequence[Mapping[str, int | None]]) -> int | None:
+        values = [part[key] for part in over]
+        return None if not values or None in values else sum(value or 0 for value in values)
+
+    samples, solutions = total("n", parts) or 0, total("judged", judged) or 0
+    shares = {strategy: _share(total(strategy, judged), solutions) for strategy in STRATEGIES}
     return Totals(
-        covered=len(counts),
-        pending=sum(sum(part.pending) for part in judged),
-        ungraded=sum(sum(part.ungraded or ()) for part in counts),
-        stop_rate=_share(_sum([part.stopped for part in counts]), samples),
-        judge_stop_rate=_share(_sum([part.stopped for part in judged]), judgments or 0),
-        tokens=_share(_sum([part.completion_tokens for part in counts]), samples),
-        acceptance={key: share for key, part in approved.items() if (share := _share(part, solutions)) is not None},
+        covered=len(parts),
+        pending=total("pending", judged) or 0,
+        ungraded=total("ungraded", parts) or 0,
+        stop_rate=_share(total("stopped", parts), samples),
+        judge_stop_rate=_share(total("judge_stopped", judged), total("judgments", judged) or 0),
+        tokens=_share(total("tokens", parts), samples),
+        acceptance={strategy: share for strategy, share in shares.items() if share is not None},
     )
+
+
+def _sums(row: Row, name: str) -> Mapping[str, int | None]:
+    """The sums of one benchmark's columns for one row, added up once."""
+    if name not in row.sums:
+        counts = row.entry.submission.benchmarks[name]
+        judged = counts.judges.get(row.judge_label or "")
+        row.sums[name] = {
+            "n": sum(counts.n),
+            "ungraded": sum(counts.ungraded or ()),
+            "stopped": _sum(counts.stopped),
+            "tokens": _sum(counts.completion_tokens),
+            "judged": _sum(judged.judged) if judged else None,
+            "pending": _sum(judged.pending) if judged else None,
+            "judgments": _sum(judged.judgments) if judged else None,
+            "judge_stopped": _sum(judged.stopped) if judged else None,
+        } | {strategy: _sum(getattr(judged.approved, strategy)) if judged else None for strategy in STRATEGIES}
+    return row.sums[name]
 
 
 def contamination_over(row: Row, board: Board, names: Sequence[str]) -> Contamination:
@@ -306,8 +324,8 @@ def contamination_over(row: Row, board: Board, names: Sequence[str]) -> Contamin
     return "unknown" if "unknown" in marks or not marks else "after" if "after" in marks else "before"
 
 
-def _sum(columns: Sequence[Sequence[int] | None]) -> int | None:
-    return None if not columns or any(column is None for column in columns) else sum(sum(c) for c in columns if c)
+def _sum(column: Sequence[int] | None) -> int | None:
+    return None if column is None else sum(column)
 
 
 def _share(part: int | None, whole: int) -> float | None:

@@ -13,6 +13,7 @@ PACKAGE = "multilingual_math_audit"
 # A Space installs requirements.txt before it has the folder, so the package cannot come from a file in it.
 NEEDED: dict[str, tuple[str, ...]] = {
     "": ("__init__.py", "errors.py", "records.py", "store.py", "py.typed"),
+    "evaluate/answers": ("boxes.py", "thinking.py"),
     "evaluate": ("metrics.py", "statistics.py", "verdicts.py", "sensitivity.py"),
     "submissions": (
         "accept.py", "count_checks.py", "part_checks.py", "question_sets.py", "strict_json.py", "submission.py",
@@ -21,7 +22,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "submissions/schema": ("questions.json",),
     "leaderboard_app": (),
 }  # fmt: skip
-STARTER = '''"""Start the leaderboard on the accepted submissions in this folder, or in LEADERBOARD_DATASET on the Hub."""
+STARTER = '''"""Start the leaderboard on the accepted submissions here, or on LEADERBOARD_DATASET."""
 
 import os
 from pathlib import Path

@@ -103,7 +103,8 @@ def _check_origin(submission: Submission) -> Iterator[tuple[str, str]]:
 
 
 def _refuse(faults: list[Fault]) -> Checked:
-    return Checked(None, tuple(faults[:MAX_FAULTS]), max(0, len(faults) - MAX_FAULTS))
+    shown = tuple(Fault(fault.path, _printable(fault.message, 400)) for fault in faults[:MAX_FAULTS])
+    return Checked(None, shown, max(0, len(faults) - MAX_FAULTS))
 
 
 def _entries(error: ValidationError) -> list[dict[str, object]]:
