@@ -68,9 +68,9 @@ def main() -> None:
     """Measure both arms in turns and print a line a round, then the medians as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--problems", type=int, default=8, help="problems a language")
+    parser.add_argument("--problems", type=int, default=4, help="problems a language")
     parser.add_argument("--n", type=int, default=4)
-    parser.add_argument("--budget", type=int, default=96)
+    parser.add_argument("--budget", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--max-model-len", type=int, default=2048)
     given = parser.parse_args()
