@@ -39,7 +39,7 @@ def _top_imports(tree: ast.Module) -> Iterator[str]:
 
 
 def test_imports_go_one_way(root: Path) -> None:
-    """spine <- benchmarks <- loaders <- evaluate <- submissions <- cards, leaderboard_app; the commands are the roof."""
+    """spine <- benchmarks <- loaders <- evaluate <- submissions <- cards, leaderboard_app; commands are the roof."""
     breaches = []
     for room, path in _modules(root):
         if room == "multilingual_math_audit" and (path.name in ROOF or path.parent.name == "commands"):

@@ -58,7 +58,7 @@ def _agenda(solutions: list[Solution], plan: JudgePlan, known: Iterable[Judgment
 
 
 def test_three_each_with_the_protocols_prompt() -> None:
-    """Each solution is judged three times; the prompt holds the bare problem and the whole solution, braces and all."""
+    """Each solution is judged three times; the prompt holds the bare problem and the solution, braces and all."""
     plan = JudgePlan("j", SAMPLING)
     engine = Judge(lambda prompt, count: "\\boxed{yes}")
     solutions = [Solution("s0", PROBLEM.id, "m", 0, "so {question} \\boxed{2}", thinking="one and one")]
@@ -74,7 +74,7 @@ def test_three_each_with_the_protocols_prompt() -> None:
 
 
 def test_the_whole_solver_prompt_where_asked() -> None:
-    """With the question form `prompt` the solver's own sentence stands in the judge's prompt, as in the authors' runs."""
+    """With the question form `prompt` the solver's own sentence is in the judge's prompt, as in the authors' runs."""
     plan = JudgePlan("j", SAMPLING, question_form="prompt", samples=1)
     engine = Judge(lambda prompt, count: "\\boxed{yes}")
     list(judge(_agenda(_solutions("a"), plan), engine, plan))
@@ -164,4 +164,4 @@ def test_a_missing_problem_is_an_error() -> None:
     """A solution whose problem the run does not hold is never judged against something else."""
     plan = JudgePlan("j", SAMPLING)
     with pytest.raises(RecordError, match="must see the problem"):
-        open_agenda(lambda: _solutions("a"), [], lambda: [], wanted=lambda s: True, plan=plan)
+        open_agenda(lambda: _solutions("a"), [], list, wanted=lambda s: True, plan=plan)

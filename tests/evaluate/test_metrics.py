@@ -55,7 +55,9 @@ def test_shapes() -> None:
     assert pass_at_k([], [], 1).shape == (0,)
 
 
-@pytest.mark.parametrize(("n", "c", "k"), [(4, 5, 1), (4, -1, 1), (-1, -1, 1), (4, 1, 0), (4, 1.5, 1), (4, float("nan"), 1)])
+@pytest.mark.parametrize(
+    ("n", "c", "k"), [(4, 5, 1), (4, -1, 1), (-1, -1, 1), (4, 1, 0), (4, 1.5, 1), (4, float("nan"), 1)]
+)
 def test_impossible_counts(n: float, c: float, k: float) -> None:
     """Counts that cannot be are refused, never turned into a number."""
     with pytest.raises(UsageError):
