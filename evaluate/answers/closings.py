@@ -40,6 +40,7 @@ _TR_ENDING = re.compile(
 _CORRECT = re.compile(r"\s*is\s+(?:the\s+)?(?:correct|right)(?:\s+(?:answer|option|choice))?\s*\.?\s*$", re.IGNORECASE)
 _IS_WORDS = re.compile(r"\b(?:is|are|é|são)\s+((?:[^\W\d_]+\s?){1,3})\.?\s*$", re.IGNORECASE)
 _NEGATED_BEFORE = re.compile(r"\b(?:not|não|never)\b[^.]{0,6}$", re.IGNORECASE)
+_EACH = frozenset({"per", "each", "in", "por", "cada", "ao", "no", "altogether", "toplamda"})
 _NEUTRAL = frozenset(
     fold_case(word)
     for group in (words.PERCENT, words.AND, words.OR, words.FUNCTIONS, words.CHOICE_WORDS, words.PERCENT_PARTS, {"pi"})
@@ -120,7 +121,8 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
         return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)
     if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
         return True
-    if _STATES.search(before) and (not trailing or (len(trailing) <= 2 and ":" in before)):
+    each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3
+    if _STATES.search(before) and (not trailing or each or (len(trailing) <= 2 and ":" in before)):
         return True
     if concludes and _COUNTS.search(before) and len(trailing) <= 3 and "," not in after and rest.rstrip().endswith("."):
         return True

@@ -213,7 +213,7 @@ class Parser:
         if token.kind == "op" and token.text == "%":
             self.position += 1
             return Node("pct", (self.primary(),))
-        if token.kind == "op" and token.text == "^":
+        if token.kind == "op" and token.text in "^_":
             return constructs.choose_with_upper(self)
         if token.kind == "cmd":
             self.position += 1
@@ -272,7 +272,7 @@ class Parser:
             raise Unreadable("an interval is no number")
         if token.text == "group" and close == start + 1:
             self.position = close + 1
-            return constructs.choose_with_upper(self) if self.at("^") else ONE
+            return constructs.choose_with_upper(self) if self.at("^", "_") else ONE
         inner, outer = start, close
         while (
             self.tokens[inner + 1].text in ("(", "group")

@@ -35,7 +35,7 @@ _DELIMITED = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\
 _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 # A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
 _START = re.compile(
-    rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^()\[\]]{{0,80}}[)\]}}\[])"
+    rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^\n]{{0,120}}[)\]}}\[])"
     r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥≠∈+*/^]|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
 )
 _ATOM = re.compile(
