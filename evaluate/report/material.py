@@ -129,7 +129,7 @@ def _grid_warnings(grid: Grid, entries: Sequence[Entry], benchmarks: Sequence[st
         warnings.append(f"No judge was asked about {join_words(unjudged)}: CoT-Pass@k is undefined there.")
     if left := [name for name in benchmarks if name not in grid.benchmarks]:
         warnings.append(f"Not in the grid, since not every judged solver has them: {join_words(left)}.")
-    if not grid.entries and grid.dropped:
+    if grid.judges and not grid.entries:
         warnings.append(
             f"The inclusion rule (verdicts on at least {min_correct} correct solutions in every cell) leaves no "
             "solver. Comparisons below show every judged solver all the same."

@@ -142,16 +142,16 @@ def matrix_table(material: Material) -> Table:
     """Each solver's average Pass@n - CoT-Pass@n under every judge, and the averages of groups over solvers."""
     columns = (
         Column("grouping", "Grouping"), Column("solver", "Solver or group"),
-        *(Column(judge, judge, "points") for judge in material.judges),
+        *(Column(_of(judge), judge, "points") for judge in material.judges),
     )  # fmt: skip
     rows: list[dict[str, Value]] = []
     for entry in material.entries:
         if entry.judges:
-            differences = {judge: solver_difference(material, entry, judge) for judge in entry.judges}
+            differences = {_of(judge): solver_difference(material, entry, judge) for judge in entry.judges}
             rows.append({"grouping": "", "solver": entry.label, **differences})
     for grouping in material.groupings or [Grouping("all", {"all solvers": tuple(e.label for e in material.entries)})]:
         for group in grouping.groups:
-            averages = {judge: group_difference(material, grouping, group, judge) for judge in material.judges}
+            averages = {_of(judge): group_difference(material, grouping, group, judge) for judge in material.judges}
             rows.append({"grouping": grouping.name, "solver": f"average of {group}", **averages})
     names = sorted({name for e in material.entries for name in averaged_benchmarks([e], _own(material, e))[0]})
     notes = (
@@ -163,6 +163,11 @@ def matrix_table(material: Material) -> Table:
         "A group averages the solvers that meet the inclusion rule under that judge.",
     )
     return _table(material, "judge_matrix", "Pass@n - CoT-Pass@n per solver and judge", (columns, rows, notes))
+
+
+def _of(judge: str) -> str:
+    """The name of a judge's column, which no other column can have."""
+    return f"difference:{judge}"
 
 
 def _own(material: Material, entry: Entry) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 
 from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.evaluate.report.build import Extra
@@ -34,8 +35,15 @@ def gather_runs(
         )
     chosen = choices or Choices()
     material = gather_material(gather_entries(count_run(run) for run in solving), groupings=groupings, choices=chosen)
+    material = dataclasses.replace(material, warnings=(*material.warnings, *_damage(solving)))
     extras = [extra for extra in (_audits(panels, chosen), _languages(solving, material)) if extra is not None]
     return material, extras
+
+
+def _damage(runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        if damaged := {(damage.file, damage.line) for damage in run.damage}:
+            yield f"{run.folder}: {len(damaged)} damaged lines were passed over; their work counts as not done."
 
 
 def _audits(panels: Sequence[Run], choices: Choices) -> Extra | None:

@@ -28,6 +28,7 @@ ROW_HEIGHT = 0.2
 HEADER_HEIGHT = 0.4
 FONT_SIZE = 7.5
 DPI = 200
+TALLEST_PIXELS = 30_000
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":")
 
@@ -301,7 +302,8 @@ def _as_svg(figure: Figure) -> bytes:
 
 def _as_png(figure: Figure, dpi: int) -> bytes:
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    fitting = min(float(dpi), TALLEST_PIXELS / float(figure.get_size_inches()[1]))
+    figure.savefig(buffer, format="png", dpi=fitting, metadata={"Software": None})
     return buffer.getvalue()
 
 

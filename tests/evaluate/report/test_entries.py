@@ -88,7 +88,7 @@ def test_pending_is_never_approved() -> None:
     assert str(row["cot_pass_at_n"]) == "nan"
     assert row["difference"] is None
     assert row["pending"] == 5
-    assert matrix_table(material).rows[0]["j"] is None
+    assert matrix_table(material).rows[0]["difference:j"] is None
 
 
 def test_ungraded_questions_are_undefined() -> None:
