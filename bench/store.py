@@ -61,7 +61,9 @@ run = Run.open(sys.argv[1])
 {step}
 seconds = time.perf_counter() - began
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({{"seconds": round(seconds, 1), "peak_MB": round(peak), "result": result}}))
+busy = time.process_time()
+said = {{"seconds": round(seconds, 1), "of_processor": round(busy, 1), "peak_MB": round(peak), "result": result}}
+print(json.dumps(said))
 """
 
 
@@ -114,11 +116,12 @@ def make(folder: Path, solutions: int, size: int) -> Run:
     return run
 
 
-def main(solutions: int, size: int) -> dict[str, object]:
+def main(solutions: int, size: int, keep: Path | None) -> dict[str, object]:
     """Make the run and measure each step in a process of its own."""
     outcome: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as name:
-        run = make(Path(name) / "run", solutions, size)
+        folder = keep or Path(name) / "run"
+        run = Run.open(folder) if (folder / "manifest.json").exists() else make(folder, solutions, size)
         outcome["GB"] = round(sum(path.stat().st_size for path in run.folder.iterdir()) / 1e9, 2)
         for step, code in STEPS.items():
             said = subprocess.run(
@@ -137,5 +140,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--solutions", type=int, default=78_080)
     parser.add_argument("--size", type=int, default=20_000, help="bytes of one solution's text")
+    parser.add_argument("--keep", type=Path, help="folder of the run")
     options = parser.parse_args()
-    print(json.dumps(main(options.solutions, options.size), indent=2))
+    print(json.dumps(main(options.solutions, options.size, options.keep), indent=2))
