@@ -130,6 +130,23 @@ def audit_panel(panel: Run, judge: str, *, resamples: int = 20_000) -> Audit:
     return _audit(judge, samples, variants, _panel_digest(panel), resamples)
 
 
+def audit_panels(panels: Sequence[Run], judge: str, *, resamples: int = 20_000) -> Audit:
+    """Audit one judge on several panels together, as those of several solvers; panels it has not judged are left out.
+
+    Raises UnknownName when it has judged none of them, UsageError when it was asked a different number of times.
+    """
+    judged = [panel for panel in panels if judge in panel.manifest.get("judges", {})]
+    if len(judged) == 1:
+        return audit_panel(judged[0], judge, resamples=resamples)
+    if not judged:
+        raise UnknownName(f"None of {len(panels)} panels has judgments of {judge!r}.")
+    asked = {int(panel.manifest["judges"][judge].get("samples", 3)) for panel in judged}
+    if len(asked) > 1:
+        raise UsageError(f"{judge} judged the panels {sorted(asked)} times each.", "Audit those apart.")
+    variants = [variant for panel in judged for variant in read_judged(panel, judge)]
+    return _audit(judge, asked.pop(), variants, digest([_panel_digest(panel) for panel in judged]), resamples)
+
+
 def _panel_digest(panel: Run) -> str:
     return str(panel.settings.get("drawn") or digest(sorted(panel.keys(Solution))))
 

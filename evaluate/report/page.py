@@ -96,6 +96,8 @@ def render_page(heading: Heading, parts: Sequence[Part]) -> str:
                 ""
                 ""
                 ""
+                ""
+                ""
                 f"<header><h1>{html.escape(heading.title)}</h1><p>{html.escape(heading.summary)}</p>{warnings}{made}</header>"
             ),
             f"<nav><ul>{links}</ul></nav>\n<main>",

@@ -47,10 +47,11 @@ def _damage(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _audits(panels: Sequence[Run], choices: Choices) -> Extra | None:
-    from multilingual_math_audit.evaluate.audit import audit_panel
+    from multilingual_math_audit.evaluate.audit import audit_panels
     from multilingual_math_audit.evaluate.report.auditing import audit_extra
 
-    audits = [audit_panel(panel, judge) for panel in panels for judge in panel.manifest.get("judges", {})]
+    judges = sorted({judge for panel in panels for judge in panel.manifest.get("judges", {})})
+    audits = [audit_panels(panels, judge) for judge in judges]
     return audit_extra([audit for audit in audits if audit.paired], command=choices.command)
 
 

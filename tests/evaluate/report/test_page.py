@@ -147,6 +147,31 @@ def test_panel_becomes_audit_tables(make_run: Callable[..., Run], tmp_path: Path
     assert 'id="errors"' in paths[0].read_text(encoding="utf-8")
 
 
+def test_panels_of_several_solvers_are_pooled(make_run: Callable[..., Run], tmp_path: Path) -> None:
+    """One judge on the panels of two solvers is one row per variant over all originals."""
+    from multilingual_math_audit.evaluate.inject import PAPER_EDITS
+    from multilingual_math_audit.records import Judgment, Problem, Solution, judgment_id
+
+    for name in ("a", "b"):
+        run = make_run(tmp_path / name, name, items=2, languages=("tr",), judges=("strict-judge",))
+        panel = Run.create(run.folder / "panel", {**run.settings, "panel": {"seed": 0}})
+        panel.add_settings("judges", "strict-judge", {"samples": 1})
+        problems = list(run.read(Problem))
+        panel.append(problems)
+        for problem, edit in ((problem, edit) for problem in problems for edit in PAPER_EDITS):
+            one = f"{name}-{problem.id}-{edit}"
+            verdict = "yes" if name == "a" else "no"
+            judgment = judgment_id(one, "strict-judge", "s", 0)
+            panel.append(
+                [
+                    Solution(one, problem.id, name, 0, "x", parent=f"{name}-{problem.id}", edit=edit),
+                    Judgment(judgment, one, "strict-judge", 0, "x", "verdict", verdict),
+                ]
+            )
+    _, (extra,) = gather_runs([str(tmp_path / "a"), str(tmp_path / "b")], choices=Choices(min_correct=0, resamples=50))
+    assert [(row["n"], row["majority"].value) for row in extra.tables[0].rows] == [(4, 50.0)] * 5
+
+
 def chromium() -> str:
     """A Chromium on this machine; the test skips where there is none."""
     pytest.importorskip("playwright", reason="needs playwright")
