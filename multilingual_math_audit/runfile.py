@@ -14,6 +14,7 @@ import yaml
 from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig
 from multilingual_math_audit.evaluate.engines.protocol import SamplingSettings
+from multilingual_math_audit.evaluate.engines.weights import public_name
 from multilingual_math_audit.evaluate.judge import JudgePlan
 from multilingual_math_audit.evaluate.solve import SolvePlan
 from multilingual_math_audit.records import Mode, Problem
@@ -73,7 +74,7 @@ class RunConfig:
     def solve_plan(self, samples: Mapping[str, int]) -> SolvePlan:
         """The plan of the solver; `samples` per benchmark where no n is given."""
         return SolvePlan(
-            solver=self.solver_name or _required(self.solver, "--solver"),
+            solver=self.solver_name or public_name(_required(self.solver, "--solver")),
             sampling=SamplingSettings(self.temperature, self.top_p, self.budget, self.mode),
             samples={name: self.n or count for name, count in samples.items()},
             shots=self.shots,
@@ -84,7 +85,7 @@ class RunConfig:
     def judge_plan(self) -> JudgePlan:
         """The plan of the judge."""
         return JudgePlan(
-            judge=self.judge_name or _required(self.judge, "--judge"),
+            judge=self.judge_name or public_name(_required(self.judge, "--judge")),
             sampling=SamplingSettings(self.temperature, self.top_p, self.judge_budget, self.judge_mode),
             samples=self.judge_samples,
             question_form="prompt" if self.judge_question == "prompt" else "problem",

