@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import chat_server
 import pytest
 from click.testing import CliRunner
 from small_run import make_run
@@ -96,3 +97,23 @@ def test_command_says_what_it_did_and_fails_on_holes(tmp_path: Path) -> None:
     )
     assert second.exit_code == 0
     assert "solutions.jsonl: " in second.output
+
+
+def test_slurm_array_is_the_undivided_run(tmp_path: Path) -> None:
+    """Four array tasks, each a solve and a grade of its part, merge into what one solve of everything gives."""
+
+    def math_audit(*words: str, **variables: str) -> None:
+        result = CliRunner(env=variables).invoke(cli, list(words), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+
+    with chat_server.ChatServer(lambda messages, seed: f"\\boxed{{{seed % 9}}}", model="tiny") as server:
+        solve = ["solve", "--solver", "tiny", "--engine", "server", "--endpoint", server.url]
+        solve += ["--benchmarks", "starter_pt", "--limit", "6", "--n", "4"]
+        math_audit(*solve, "--out", str(tmp_path / "whole"))
+        for task in range(3, 7):
+            array = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_COUNT": "4"}
+            math_audit(*solve, "--shard", "slurm", "--out", str(tmp_path / f"part-{task}"), **array)
+            math_audit("grade", str(tmp_path / f"part-{task}"))
+    math_audit("grade", str(tmp_path / "whole"))
+    math_audit("merge", *(str(tmp_path / f"part-{task}") for task in range(3, 7)), "-o", str(tmp_path / "joined"))
+    assert contents(Run.open(tmp_path / "joined")) == contents(Run.open(tmp_path / "whole"))

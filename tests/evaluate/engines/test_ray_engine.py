@@ -12,7 +12,9 @@ from pathlib import Path
 import chat_server
 import orjson
 import pytest
+from click.testing import CliRunner
 
+from multilingual_math_audit.cli import cli
 from multilingual_math_audit.errors import EngineError, UsageError
 from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine
 from multilingual_math_audit.evaluate.engines.protocol import Message, Request, Sample, SamplingSettings
@@ -100,6 +102,27 @@ def test_actors_own_words_reach_the_user(tmp_path: Path) -> None:
     engine = open_engine(EngineConfig("ray", "m", recorded=str(recorded(tmp_path)), options={"actors": 1}))
     with pytest.raises(EngineError, match="not recorded"):
         list(engine.generate([Request("unknown", (), 0)], SamplingSettings()))
+
+
+@pytest.mark.usefixtures("_cluster")
+def test_scores_equal_those_of_the_engine_in_this_process(tmp_path: Path) -> None:
+    """A recorded run of the starter set, solved again through Ray's actors, has the same scores to the byte."""
+
+    def math_audit(*words: str) -> None:
+        result = CliRunner().invoke(cli, list(words), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+
+    plan = ["--solver", "tiny", "--benchmarks", "starter_en,starter_tr", "--limit", "10", "--n", "2"]
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    with chat_server.ChatServer(lambda messages, seed: f"\\boxed{{{seed % 30}}}", model="tiny") as server:
+        math_audit("solve", *plan, "--engine", "server", "--endpoint", server.url, "--out", here)
+    math_audit(
+        "solve", *plan, "--engine", "ray", "--recorded", here, "--engine-args", "actors=2,block=8", "--out", there
+    )
+    for folder in (here, there):
+        math_audit("grade", folder)
+        math_audit("score", folder)
+    assert (tmp_path / "here" / "scores.jsonl").read_bytes() == (tmp_path / "there" / "scores.jsonl").read_bytes()
 
 
 def test_arguments() -> None:
