@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from synthetic_submissions import write_entries  # noqa: E402
+from synthetic_submissions import write_entries
 
 
 def measure(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.resources
 import shutil
 from importlib.resources.abc import Traversable
@@ -10,18 +11,13 @@ from pathlib import Path
 from multilingual_math_audit.errors import UsageError
 
 PACKAGE = "multilingual_math_audit"
-# A Space installs requirements.txt before it has the folder, so the package cannot come from a file in it.
-NEEDED: dict[str, tuple[str, ...]] = {
-    "": ("__init__.py", "errors.py", "records.py", "store.py", "py.typed"),
-    "evaluate/answers": ("boxes.py", "thinking.py"),
-    "evaluate": ("metrics.py", "statistics.py", "verdicts.py", "sensitivity.py"),
-    "submissions": (
-        "accept.py", "count_checks.py", "part_checks.py", "question_sets.py", "strict_json.py", "submission.py",
-        "validate.py",
-    ),
+# A Space installs requirements.txt before it has the folder, so the package cannot come from a file in it: the modules
+# that the app imports are copied, and these files beside them.
+DATA = {
+    "leaderboard_app": ("style.css", "page.js", "texts.yaml"),
     "submissions/schema": ("questions.json",),
-    "leaderboard_app": (),
-}  # fmt: skip
+    "": ("__init__.py", "py.typed"),
+}
 STARTER = '''"""Start the leaderboard on the accepted submissions here, or on LEADERBOARD_DATASET."""
 
 import os
@@ -43,15 +39,14 @@ def write_space(folder: Path, accepted: Path) -> list[str]:
     """
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty.", "Give a new folder.")
-    for room, names in NEEDED.items():
-        source = _room(room)
-        target = folder / PACKAGE / room
-        target.mkdir(parents=True, exist_ok=True)
-        for item in source.iterdir():
-            if item.is_file() and (
-                item.name in names or (not names and item.name.endswith((".py", ".css", ".js", ".yaml")))
-            ):
-                (target / item.name).write_bytes(item.read_bytes())
+    for module in sorted(imported_modules(f"{PACKAGE}.leaderboard_app.app")):
+        path = folder / Path(*module.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_source(module))
+    for room, names in DATA.items():
+        (folder / PACKAGE / room).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (folder / PACKAGE / room / name).write_bytes((_room(room) / name).read_bytes())
     app = _room("leaderboard_app")
     for name in ("README.md", "requirements.txt"):
         (folder / name).write_bytes((app / name).read_bytes())
@@ -62,9 +57,34 @@ def write_space(folder: Path, accepted: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
+def imported_modules(start: str) -> set[str]:
+    """The modules of this package that a module imports, at its top or within its functions, and theirs in turn.
+
+    >>> "multilingual_math_audit.evaluate.metrics" in imported_modules("multilingual_math_audit.leaderboard_app.rows")
+    True
+    """
+    found, waiting = set[str](), [start]
+    while waiting:
+        module = waiting.pop()
+        if module in found or not _room_of(module).joinpath(f"{module.rpartition('.')[2]}.py").is_file():
+            continue
+        found.add(module)
+        for node in ast.walk(ast.parse(_source(module))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def _source(module: str) -> bytes:
+    return _room_of(module).joinpath(f"{module.rpartition('.')[2]}.py").read_bytes()
+
+
+def _room_of(module: str) -> Traversable:
+    return _room("/".join(module.split(".")[1:-1]))
+
+
 def _room(room: str) -> Traversable:
-    parts = room.split("/") if room else []
-    found: Traversable = importlib.resources.files(".".join([PACKAGE, *parts[:1]]))
-    for part in parts[1:]:
+    found: Traversable = importlib.resources.files(PACKAGE)
+    for part in room.split("/") if room else ():
         found = found / part
     return found

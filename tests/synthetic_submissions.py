@@ -109,9 +109,7 @@ def make_audit(dice: random.Random, *, chain: float = 0.4) -> dict[str, Any]:
     questions = list(question_sets()["starter_en"].counted[:20])
     rates = {"clean": 0.95, "intermediate": 0.95 - chain, "truncation": 0.8, "final_answer": 0.2, "consistent": 0.3}
     originals = [3] * len(questions)
-    accepted = {
-        edit: [sum(dice.random() < rate for _ in range(3)) for _ in questions] for edit, rate in rates.items()
-    }
+    accepted = {edit: [sum(dice.random() < rate for _ in range(3)) for _ in questions] for edit, rate in rates.items()}
     return {
         "judgments": 3,
         "benchmarks": {
