@@ -103,7 +103,7 @@ def _scalars(key: Form, answer: Form) -> Verdict:
         if based.op == "base" and other.op == "num" and based.name.isdigit() and other.value == int(based.name[:4000]):
             return Verdict(True, "base", "low")
     if (left.op == "pct") != (right.op == "pct"):
-        return _percent(left, right)
+        return Verdict(False, "unit") if {key.unit, answer.unit} - {None} else _percent(left, right)
     if {key.unit, answer.unit} & {"deg", "rad"} and key.unit != answer.unit:
         return _angles(key, answer, left, right)
     if key.unit not in _SOFT_UNITS and answer.unit not in _SOFT_UNITS and key.unit != answer.unit:
@@ -253,6 +253,10 @@ def _collections(key: Form, answer: Form, rules: Rules) -> Verdict:
         return NO
     if key.kind == answer.kind == "group" and key.text != answer.text and rules.ordered is not False:
         return Verdict(False, "tuple")
+    if "list" in kinds and (_is_interval(key) or _is_interval(answer)):
+        return Verdict(False, "tuple")
+    if "set" in kinds and (_names_coordinates(key) or _names_coordinates(answer)):
+        return Verdict(False, "set")
     left, right, ordered = _aligned(key, answer)
     if rules.ordered is not None and "set" not in kinds:
         ordered = rules.ordered
@@ -270,6 +274,16 @@ def _collections(key: Form, answer: Form, rules: Rules) -> Verdict:
     if answer.kind == "set":
         right = _distinct(right, rules)
     return Verdict(_in_any_order(left, right, rules), "list" if "list" in kinds else "set")
+
+
+def _is_interval(form: Form) -> bool:
+    """Whether square brackets stand around two values, where they are no list."""
+    return form.kind == "group" and form.text != "()" and len(form.items) == 2
+
+
+def _names_coordinates(form: Form) -> bool:
+    """`x = 1, y = 2`: the values of two unknowns, which are no set; `x_1 = 1, x_2 = 2` are two values of one."""
+    return len({name[:1] for name in _names(form)}) > 1
 
 
 def _aligned(key: Form, answer: Form) -> tuple[Sequence[Form], Sequence[Form], bool]:

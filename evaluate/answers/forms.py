@@ -136,6 +136,9 @@ class Reader:
             inside = self.tokens[start + 1]
             if self.tokens[start].text == "(" and not (inside.text == "(" and self.partner[start + 1] == end - 2):
                 break
+            # Braces around several values are a set, not redundant.
+            if any(self.tokens[p].kind == "sep" for p in self.top(start + 1, end - 1)):
+                break
             start, end = start + 1, end - 1
         return start, end
 

@@ -41,7 +41,12 @@ def is_name(side: Form) -> bool:
         elif token.kind == "num":
             if not (letters and (inside or index)):
                 return False
-        elif not (token.text in ("|", "'", "_", ":", ".") or token.kind == "sep" or (token.text in "-+^" and inside) or (token.kind == "rel" and inside)):
+        elif not (
+            token.text in ("|", "'", "_", ":", ".")
+            or token.kind == "sep"
+            or (token.text in "-+^" and inside)
+            or (token.kind == "rel" and inside)
+        ):
             return False
         index = token.text == "_"
     return letters > 0 and not any(token.kind == "cmd" and token.text not in _NAME_COMMANDS for token in side.tokens)

@@ -48,6 +48,10 @@ _NEGATED = re.compile(r"\b(?:not|isn't|aren't|não|değil|cannot|can't|never)\b"
 _BUT = re.compile(
     r"\b(?:but|rather|instead|e\s+sim|mas\s+sim|mas|e|e,\s*sim|sondern|aksine|ama)\b[\s,:]*|,\s*", re.IGNORECASE
 )
+_CONTRAST = re.compile(r"\b(?:but|rather|instead|mas|e\s+sim)\b[\s,:]*", re.IGNORECASE)
+_NO_VALUE_AFTER = re.compile(
+    r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|madde|sıra)", re.IGNORECASE
+)
 RETRACTED = re.compile(
     r"\b(?:wait|hold\s+on|scratch\s+that|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
     r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
@@ -118,7 +122,12 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         return _contrary(text, value.start, end)
     if re.match(r"\s*değil", rest, re.IGNORECASE) or value.text.endswith("değil"):
         return _contrary(text, value.start, end)
-    if any(word in words.QUALIFIERS for word in lead) or _ASKS.match(rest) or _is_unsure(text, anchor, end):
+    if (
+        any(word in words.QUALIFIERS for word in lead)
+        or _ASKS.match(rest)
+        or _NO_VALUE_AFTER.match(rest)
+        or _is_unsure(text, anchor, end)
+    ):
         return DENIED
     if len(lead) > _MAX_LEAD_WORDS and link[-1:] not in (":", "="):
         return None
@@ -140,7 +149,7 @@ def _contrary(text: str, start: int, end: int) -> Statement:
         return DENIED
     rest = re.compile(r"\s*(?:değil(?:dir)?)?\s*", re.IGNORECASE).match(text, denied.end)
     position = rest.end() if rest else denied.end
-    but = _BUT.match(text, position)
+    but = _BUT.match(text, position) or _CONTRAST.search(text, position, end)
     turkish = denied.text.endswith("değil") or (rest is not None and "de" in fold_case(rest[0]))
     if but is None and not turkish:
         return DENIED
