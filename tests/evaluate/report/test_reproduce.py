@@ -189,3 +189,47 @@ def test_download_reads_the_pinned_commit(shared: Path, tmp_path: Path, monkeypa
     runs = [c for c in reproduce(published)[0] if c.source == "report.csv"]
     assert len(runs) == 5
     assert all(c.agrees for c in runs if "No-Judge" in c.name)
+
+
+def test_grid_from_the_authors_table(shared: Path, tmp_path: Path) -> None:
+    """Ten solvers whose lost questions are the published ones give the published averages, generations and contrasts,
+    and intervals within their tolerance; what has no counts is listed."""
+    reference = json.loads((shared / "reference" / "diff_bootstrap_ci.json").read_text())
+    states = {"base": "base", "non-think": "non-think"}
+    rows, intervals = [], []
+    for solver, entry in reference["solvers"].items():
+        for benchmark, cell in entry["cells"].items():
+            for number in range(cell["n_questions"]):
+                right, approved = (1, 0) if number < cell["questions_lost"] else (64, 64)
+                base = {
+                    "model": solver, "state": states[entry["state"]], "benchmark": benchmark, "n_generations": 64,
+                    "solver_max_tokens": 16384, "task_id": f"{benchmark}/{number + 1}",
+                }  # fmt: skip
+                rows.append({**base, "true_count": right, "judge_short": "No-Judge"})
+                rows.append({**base, "true_count": approved, "n_veto": right - approved, "judge_model": "q",
+                             "judge_short": "Qwen3.6", "judge_state": "think"})  # fmt: skip
+            low, high = cell["ci95"]
+            intervals.append(f"cell,{solver},{benchmark},{cell['diff']},{low},{high}")
+        average = entry["all4"]
+        intervals.append(f"model_avg,{solver},all4,{average['diff']},{average['ci95'][0]},{average['ci95'][1]}")
+    for benchmark, cell in reference["benchmark_contrast_earlier_minus_current"].items():
+        intervals.append(
+            f"benchmark_contrast,{benchmark},{benchmark},{cell['diff']},{cell['ci95'][0]},{cell['ci95'][1]}"
+        )
+    for generation, cell in reference["generation"].items():
+        intervals.append(f"generation,{generation},all4,{cell['diff']},{cell['ci95'][0]},{cell['ci95'][1]}")
+    cell = reference["earlier_minus_current"]
+    intervals.append(f"earlier_minus_current,contrast,all4,{cell['diff']},{cell['ci95'][0]},{cell['ci95'][1]}")
+    with (tmp_path / "report_tasks.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    (tmp_path / "diff_bootstrap_ci.csv").write_text("level,model,benchmark,obs,lo,hi\n" + "\n".join(intervals) + "\n")
+    shutil.copyfile(shared / "reference" / "selection_rule.json", tmp_path / "selection_rule.json")
+    comparisons, omissions = reproduce(read_published(tmp_path))
+    grid = [c for c in comparisons if "difference" in c.name or c.source == "diff_bootstrap_ci.csv"]
+    assert [c for c in grid if not c.agrees] == []
+    assert len(grid) == 10 + 2 + 3 * (40 + 10 + 4 + 2 + 1)
+    assert any(c.name == "balanced cells, Qwen3.6" and c.ours == 10 for c in comparisons)
+    assert any(c.name.startswith("p of TUB-TR") for c in comparisons)
+    assert any("Gemma4" in omission.name for omission in omissions)
