@@ -108,7 +108,8 @@ def _open_run(
         "problems": digest(sorted([p.id, p.question, p.answer] for p in kept)),
     }
     run = Run.create(out, settings, **facts)
-    run.append(problem for problem in kept if problem.id not in run.keys(Problem))
+    known = run.keys(Problem)
+    run.append(problem for problem in kept if problem.id not in known)
     return run
 
 
