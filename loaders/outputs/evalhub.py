@@ -58,7 +58,11 @@ def _marks(file: Path) -> Marks:
         correct = [
             True if value == "cot_false" else value if isinstance(value, bool) else None for value in row["correct"]
         ]
-        marks[row["task_id"]] = (text_of(row["ground_truth"]), correct, [text_of(s) for s in row.get("solutions", [])])
+        marks[str(row["task_id"])] = (
+            text_of(row["ground_truth"]),
+            correct,
+            [text_of(s) for s in row.get("solutions", [])],
+        )
     return marks
 
 
@@ -66,7 +70,7 @@ def _votes(file: Path) -> Votes:
     votes: Votes = {}
     for place, row in read_jsonl(file) if file.exists() else ():
         need(row, ("task_id", "yes_count", "no_count"), place, "a majority record of the paper's harness")
-        votes[row["task_id"]] = (row["yes_count"], row["no_count"], row.get("invalid_count", 0))
+        votes[str(row["task_id"])] = (int(row["yes_count"]), int(row["no_count"]), int(row.get("invalid_count", 0)))
     return votes
 
 
@@ -74,7 +78,8 @@ def _generations(raw: Path, marks: Marks, votes: Votes) -> Iterator[ForeignSampl
     counts: dict[str, int] = defaultdict(int)
     for place, row in read_jsonl(raw):
         need(row, ("task_id", "response"), place, "a raw line of the paper's harness")
-        task, number = row["task_id"], counts[row["task_id"]]
+        task = str(row["task_id"])
+        number = counts[task]
         counts[task] += 1
         yield _sample(task, number, row["response"], marks, votes, place)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from multilingual_math_audit.errors import UnknownName, UsageError
-from multilingual_math_audit.loaders.outputs.foreign import ForeignRun
+from multilingual_math_audit.errors import RecordError, UnknownName, UsageError
+from multilingual_math_audit.loaders.outputs.foreign import ForeignRun, ForeignSample
 
 FORMATS: dict[str, tuple[str, str]] = {
     "lm-eval": ("lm_eval", "lm-evaluation-harness: a samples_*.jsonl file or its folder"),
@@ -30,4 +32,23 @@ def read_outputs(name: str, path: str | Path, columns: Mapping[str, str] | None 
         raise UsageError(f"There is nothing at {path}.")
     module = importlib.import_module(f"multilingual_math_audit.loaders.outputs.{FORMATS[name][0]}")
     read: Callable[..., ForeignRun] = module.read
-    return read(Path(path), columns) if name == "table" else read(Path(path))
+    with _shape_errors(name, path):
+        run = read(Path(path), columns) if name == "table" else read(Path(path))
+    return dataclasses.replace(run, samples=_guarded(run.samples, name, path))
+
+
+def _guarded(samples: Iterable[ForeignSample], name: str, path: str | Path) -> Iterator[ForeignSample]:
+    with _shape_errors(name, path):
+        yield from samples
+
+
+@contextmanager
+def _shape_errors(name: str, path: str | Path) -> Iterator[None]:
+    # A field may hold anything at any depth; what a reader then trips over is the file's fault.
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise RecordError(
+            f"{path} holds a value of another shape than the format {name} has: {error}.",
+            f"Is it a file of {FORMATS[name][1]}, written by a version that is supported?",
+        ) from None

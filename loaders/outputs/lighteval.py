@@ -50,7 +50,7 @@ def _texts(doc: dict[str, Any], response: dict[str, Any], name: str) -> Iterator
             problem=text_of((doc.get("specific") or {}).get("id") or doc.get("id")) or None,
             question=text_of(doc.get("original_query") or doc.get("query")) or None,
             answer=_gold(doc),
-            thinking=thoughts[number] if number < len(thoughts) else None,
+            thinking=(text_of(thoughts[number]) or None) if number < len(thoughts) else None,
             finish_reason="unknown" if not tokens or not limit else "length" if tokens >= limit else "stop",
             prompt_tokens=len(response["input_tokens"]) if response.get("input_tokens") else None,
             completion_tokens=tokens,

@@ -7,6 +7,7 @@ model) and lighteval 0.13.0 (SmolLM2, 16 tokens); the other formats are written 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -298,6 +299,45 @@ def test_wrong_file_is_a_clear_error(tmp_path: Path, form: str, make: Callable[[
     assert not (tmp_path / "run").exists()
     with pytest.raises(UsageError):
         bring_in(form, tmp_path / "absent", tmp_path / "run")
+
+
+def mutate(value: Any, dice: random.Random) -> Any:
+    """The same structure with one value somewhere replaced by another kind of thing."""
+    if isinstance(value, dict) and value and dice.random() < 0.8:
+        name = dice.choice(list(value))
+        return {**value, name: mutate(value[name], dice)}
+    if isinstance(value, list) and value and dice.random() < 0.8:
+        index = dice.randrange(len(value))
+        return [*value[:index], mutate(value[index], dice), *value[index + 1 :]]
+    return dice.choice([None, 7, -1.5, "text", [], {}, [None], {"a": [1]}, True])
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "evalhub", "nemo-skills", "matharena", "table"])
+def test_values_of_any_shape_never_give_a_bare_traceback(tmp_path: Path, form: str) -> None:
+    """Rows with values of other kinds at any depth are read or refused by name, and nothing else happens."""
+    folder = evalhub_folder(tmp_path / "in")
+    row: dict[str, Any] = {
+        "lm-eval": lambda: json.loads(next(FILES.glob("samples_*.jsonl")).read_text().splitlines()[0]),
+        "evalhub": lambda: json.loads((folder / "start_raw.jsonl").read_text().splitlines()[0]),
+        "nemo-skills": lambda: {"problem": SUM, "expected_answer": "12", "generation": "x", "finish_reason": "stop"},
+        "matharena": lambda: {
+            "problem": SUM,
+            "gold_answer": "12",
+            "messages": [[{"role": "assistant", "content": "x"}]],
+        },
+        "table": lambda: {"text": "x", "question": SUM, "completion_tokens": 3},
+    }[form]()
+    dice = random.Random(form)
+    refused = 0
+    for number in range(150):
+        changed = mutate(row, dice)
+        path = folder / "start_raw.jsonl" if form == "evalhub" else tmp_path / f"{number}.jsonl"
+        path.write_text(json.dumps(changed) + "\n", encoding="utf-8")
+        try:
+            list(read_outputs(form, folder if form == "evalhub" else path).samples)
+        except AuditError:
+            refused += 1
+    assert 0 < refused < 150
 
 
 def test_truncated_real_files_are_refused(tmp_path: Path) -> None:
