@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from multilingual_math_audit.errors import MissingExtra, SourceError, UnknownName
 
 GLOTLID_REPOSITORY = "cis-lmu/glotlid"
@@ -18,6 +21,8 @@ FOLDED = {"enm": "eng", "sco": "eng", "glg": "por", "azj": "tur", "aze": "tur", 
 OUTSIDE = ("und", "zxx")
 ISO3 = {"en": "eng", "tr": "tur", "pt": "por"}
 PREFIX = "__label__"
+PROBES = ("the sum of all numbers is even", "bu sayının toplamı çifttir", "a soma dos números é par")
+Matrix = NDArray[np.float32]
 
 
 class Label(NamedTuple):
@@ -71,13 +76,46 @@ class FastTextDetector:
 
     def label(self, segments: Sequence[str]) -> list[Label]:
         """One label for each segment; line breaks count as spaces, an empty segment is `und`."""
-        if not segments:
-            return []
-        labels, shares = self.model.predict([" ".join(segment.split()) for segment in segments], k=1)
+        texts = [" ".join(segment.split()) for segment in segments]
+        kept = [text for text in texts if text]
+        if not kept:
+            return [Label("und", 0.0)] * len(texts)
+        found = iter(self._predict(kept) if self._output is None else self._multiply(kept, self._output))
+        return [next(found) if text else Label("und", 0.0) for text in texts]
+
+    def _predict(self, texts: Sequence[str]) -> list[Label]:
+        labels, shares = self.model.predict(list(texts), k=1)
         return [
             Label(fold_label(found[0]), min(1.0, float(share[0]))) if len(found) else Label("und", 0.0)
             for found, share in zip(labels, shares, strict=True)
         ]
+
+    def _multiply(self, texts: Sequence[str], output: Matrix) -> list[Label]:
+        """What `predict` gives for a softmax model, all texts in one product: several times as fast."""
+        logits = np.stack([self.model.get_sentence_vector(text) for text in texts]) @ output.T
+        best = logits.argmax(axis=1)
+        shares = 1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)
+        return [
+            Label(self._labels[index], float(share))
+            for index, share in zip(best.tolist(), shares.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return [fold_label(label) for label in self.model.get_labels()]
+
+    @cached_property
+    def _output(self) -> Matrix | None:
+        """The output matrix, where a product with it gives what the model predicts; None for other losses."""
+        try:
+            output: Matrix = np.asarray(self.model.get_output_matrix(), dtype=np.float32)
+            ours, theirs = self._multiply(PROBES, output), self._predict(PROBES)
+        except (ValueError, RuntimeError, IndexError):
+            return None
+        same = all(
+            a.language == b.language and abs(a.share - b.share) < 1e-3 for a, b in zip(ours, theirs, strict=True)
+        )
+        return output if same else None
 
 
 class LinguaDetector:

@@ -14,11 +14,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multilingual_math_audit.evaluate.identify import PREFIX, FastTextDetector, fold_label
+from multilingual_math_audit.evaluate.identify import PREFIX, FastTextDetector, Matrix, fold_label
 
-Matrix = NDArray[np.float32]
 MOST_WORDS = 1_000
 
 
@@ -64,16 +62,12 @@ class MaskLid:
         chosen = [index for index, label in enumerate(every) if label in wanted] or list(range(len(every)))
         self.labels = [every[index] for index in chosen]
         self._chosen = chosen
-        self._known: dict[str, NDArray[np.float32]] = {}
+        self._known: dict[str, Matrix] = {}
 
     @cached_property
     def _output(self) -> Matrix:
         output: Matrix = np.asarray(self._detector.model.get_output_matrix(), dtype=np.float32)[self._chosen]
         return output
-
-    @cached_property
-    def _input(self) -> Matrix:
-        return np.asarray(self._detector.model.get_input_matrix(), dtype=np.float32)
 
     def find(self, text: str, settings: MaskSettings | None = None) -> list[Found]:
         """The languages of a text's first 1,000 words, the strongest first; at most `most_languages`."""
@@ -128,11 +122,12 @@ class MaskLid:
         return scores
 
     def _word_vector(self, model: Any, word: str) -> Matrix:
-        """The mean of a word's own and subword vectors, which is how the classifier embeds a one-word text."""
-        _, rows = model.get_subwords(word)
+        """The mean of a word's own and subword vectors, which is how the classifier embeds words; row by row, since a
+        copy of GlotLID's whole matrix takes 1.5 GB."""
+        rows = model.get_subwords(word)[1]
         if len(rows) == 0:
-            return np.zeros(self._input.shape[1], dtype=np.float32)
-        vector: Matrix = self._input[rows].mean(axis=0)
+            return np.zeros(self._output.shape[1], dtype=np.float32)
+        vector: Matrix = np.mean([model.get_input_vector(int(row)) for row in rows], axis=0, dtype=np.float32)
         return vector
 
 

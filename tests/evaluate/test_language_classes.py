@@ -176,7 +176,13 @@ def test_real_fasttext_model(trained: Path) -> None:
     labels = detector.label([sentence("tur_Latn") + "\nve", sentence("eng_Latn"), sentence("por_Latn"), ""])
     assert [label.language for label in labels[:3]] == ["tur", "eng", "por"]
     assert all(label.share > 0.9 for label in labels[:3])
+    assert labels[3] == ("und", 0.0)
     assert detector.label([]) == []
+    assert detector._output is not None
+    texts = [sentence(label, size=size) for label in WORDS for size in (3, 9)] + ["denklem and soma 12", "xyz"]
+    for ours, theirs in zip(detector.label(texts), detector._predict(texts), strict=True):
+        assert ours.language == theirs.language
+        assert ours.share == pytest.approx(theirs.share, abs=1e-4)
     with pytest.raises(SourceError, match="no model at"):
         open_glotlid(trained.parent / "none.bin")
     (trained.parent / "broken.bin").write_bytes(b"no model")
