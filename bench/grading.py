@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from multilingual_math_audit.evaluate.answers.grading import grade_answer, grade_solutions
 from multilingual_math_audit.records import Problem, Solution
@@ -105,7 +105,9 @@ def _peak(side: str) -> None:
     theirs = _math_verify() if side == "theirs" else None
     for key, text in replies:
         _ = grade_answer(text, key) if theirs is None else theirs(key, text)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    # Not ru_maxrss: that counts what the parent held before this program was loaded.
+    status = Path("/proc/self/status").read_text()
+    print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
 def whole_run(jobs: int | None) -> None:

@@ -14,6 +14,7 @@ from multilingual_math_audit.evaluate.answers.glyphs import fold, fold_case
 from multilingual_math_audit.evaluate.answers.numbers import (
     CONTINENTAL_LISTING,
     ENGLISH,
+    EVERY_MARK_DECIMAL,
     POINT_OR_COMMA,
     Notation,
     is_ambiguous,
@@ -206,7 +207,7 @@ def _compare(key: str, answer: str, language: str, rules: Rules) -> Comparison:
         first = first or verdict
     first = first or Comparison(False, "text")
     if first.doubt == "none" and is_ambiguous(answer):
-        others = (n for n in (ENGLISH, POINT_OR_COMMA, CONTINENTAL_LISTING))
+        others = (ENGLISH, EVERY_MARK_DECIMAL, CONTINENTAL_LISTING)
         if any(_compare_in(key, answer, notation, rules).equal for notation in others):
             return Comparison(False, first.method, "high")
     return first

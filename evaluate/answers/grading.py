@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import multiprocessing
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.evaluate.answers.equivalence import Comparison, answers_equal, is_readable, reads_as
-from multilingual_math_audit.evaluate.answers.extraction import Where, extract_answer
+from multilingual_math_audit.evaluate.answers.extraction import Extraction, Where, extract_answer
 from multilingual_math_audit.evaluate.answers.thinking import may_think
 from multilingual_math_audit.records import Doubt, Grade, GradeStatus, Problem, Solution
 
@@ -23,9 +24,27 @@ _CLOSINGS = frozenset(
     {"", "$", ".", "$.", "$$", "\n", ".\n", "$\n", "$.\n", "**", "\\]", "\\)", "\\).", "\n\\]", "$$\n", " $", "$**"}
 )
 _NEAR = 96
-# A pool of processes costs more than it saves on fewer solutions.
-_IN_PROCESS = 4_000
 _CHUNK = 500
+# Fewer new pairs than these are compared before a pool of processes has started.
+_MANY_PAIRS = 200
+
+
+class _Pair(NamedTuple):
+    """All that a comparison depends on."""
+
+    key: str
+    answer: str
+    language: str
+    answer_kind: str | None
+    ordered: bool | None
+
+
+class _Draft(NamedTuple):
+    """A solution whose answer is extracted: its grade already, or the pair to compare."""
+
+    solution_id: str
+    found: AnswerGrade | Extraction
+    pair: _Pair | None
 
 
 class AnswerGrade(NamedTuple):
@@ -60,29 +79,37 @@ def grade_answer(
     >>> grade_answer(r"<think>\boxed{5}", "5", finish_reason="length").status
     'unfinished'
     """
+    found = _quick_or_found(text, key, finish_reason)
+    if isinstance(found, AnswerGrade):
+        return found
+    answer = found.answer or ""
+    verdict = answers_equal(key, answer, language=language, answer_kind=answer_kind, ordered=ordered)
+    return _graded(verdict, answer, found, key, language)
+
+
+def _quick_or_found(text: str, key: str, finish_reason: str) -> AnswerGrade | Extraction:
+    """The grade where no comparison is needed, else the extracted answer to compare."""
     if (quick := _plain_integers(text, key)) is not None:
         return quick
-    found = extract_answer(text, language=language, answer_kind=answer_kind)
-    if found.answer is not None and finish_reason == "length" and found.where not in ("box", "boxes", "statement"):
-        return AnswerGrade(False, "unfinished", None, "none", "extraction", "none")
-    if found.answer is None:
-        stopped = finish_reason == "length" or may_think(text)
-        return AnswerGrade(False, "unfinished" if stopped else "no_answer", None, "none", "extraction", found.doubt)
-    verdict = answers_equal(key, found.answer, language=language, answer_kind=answer_kind, ordered=ordered)
-    return _graded(verdict, found.answer, found.where, found.doubt, key, language)
+    found = extract_answer(text)
+    # A text cut off at its limit states an answer only where it says that it does.
+    cut = finish_reason == "length" and found.where not in ("box", "boxes", "statement")
+    if found.answer is not None and not cut:
+        return found
+    unfinished = finish_reason == "length" or may_think(text)
+    return AnswerGrade(False, "unfinished" if unfinished else "no_answer", None, "none", "extraction", found.doubt)
 
 
-def _graded(verdict: Comparison, answer: str, where: Where, doubt: Doubt, key: str, language: str) -> AnswerGrade:
-    if "high" in (verdict.doubt, doubt):
-        doubt = "high"
-    elif verdict.doubt == "low":
-        doubt = "low"
+def _graded(verdict: Comparison, answer: str, found: Extraction, key: str, language: str) -> AnswerGrade:
+    doubt = found.doubt
+    if verdict.doubt == "high" or (verdict.doubt == "low" and doubt == "none"):
+        doubt = verdict.doubt
     if verdict.equal:
-        return AnswerGrade(True, "correct", answer, where, verdict.method, doubt)
+        return AnswerGrade(True, "correct", answer, found.where, verdict.method, doubt)
     if not _is_readable(key, language):
-        return AnswerGrade(False, "unreadable_key", answer, where, verdict.method, "high")
+        return AnswerGrade(False, "unreadable_key", answer, found.where, verdict.method, "high")
     status: GradeStatus = "limit" if verdict.method == "limit" else "wrong"
-    return AnswerGrade(False, status, answer, where, verdict.method, doubt)
+    return AnswerGrade(False, status, answer, found.where, verdict.method, doubt)
 
 
 _is_readable = functools.lru_cache(maxsize=4096)(is_readable)
@@ -129,24 +156,24 @@ def grade_solutions(
 ) -> Iterator[Grade]:
     """A grade for every solution, in order; each pair of key and extracted answer is compared once.
 
-    `jobs` is the number of processes (None: one for each core); few solutions are graded in this process. Raises
-    UsageError for a solution whose problem is not given.
+    Extraction is quick and stays in this process; where many new pairs come together they are compared by `jobs`
+    processes (None: one for each core). Raises UsageError for a solution whose problem is not given.
     """
     known = problems if isinstance(problems, Mapping) else {problem.id: problem for problem in problems}
+    compared: dict[_Pair, Comparison] = {}
     stream = iter(solutions)
-    first = list(itertools.islice(stream, _IN_PROCESS))
-    yield from (_grade_one(solution, _problem_of(solution, known)) for solution in first)
-    workers = jobs if jobs is not None else os.cpu_count() or 1
-    if len(first) < _IN_PROCESS or workers <= 1:
-        yield from (_grade_one(solution, _problem_of(solution, known)) for solution in stream)
-        return
-    chunks = iter(lambda: [(s, _problem_of(s, known)) for s in itertools.islice(stream, _CHUNK)], [])
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(_grade_chunk, chunk) for chunk in itertools.islice(chunks, 2 * workers)]
-        while waiting:
-            grades = waiting.pop(0).result()
-            waiting += [pool.submit(_grade_chunk, chunk) for chunk in itertools.islice(chunks, 1)]
-            yield from grades
+    with contextlib.ExitStack() as stack:
+        pool: ProcessPoolExecutor | None = None
+        while chunk := list(itertools.islice(stream, _CHUNK)):
+            drafts = [_draft(solution, _problem_of(solution, known)) for solution in chunk]
+            pairs = (draft.pair for draft in drafts if draft.pair is not None and draft.pair not in compared)
+            fresh = list(dict.fromkeys(pairs))
+            if pool is None and len(fresh) >= _MANY_PAIRS and (jobs or os.cpu_count() or 1) > 1:
+                spawned = multiprocessing.get_context("spawn")
+                pool = stack.enter_context(ProcessPoolExecutor(jobs, mp_context=spawned))
+            results = map(_compare, fresh) if pool is None else pool.map(_compare, fresh, chunksize=16)
+            compared.update(zip(fresh, results, strict=True))
+            yield from (_finished(draft, compared) for draft in drafts)
 
 
 def _problem_of(solution: Solution, problems: Mapping[str, Problem]) -> Problem:
@@ -159,14 +186,31 @@ def _problem_of(solution: Solution, problems: Mapping[str, Problem]) -> Problem:
     return problem
 
 
-def _grade_chunk(pairs: list[tuple[Solution, Problem]]) -> list[Grade]:
-    return [_grade_one(solution, problem) for solution, problem in pairs]
+def _draft(solution: Solution, problem: Problem) -> _Draft:
+    """A solution with its answer extracted; `text` alone is visible where the thinking lies apart."""
+    text = solution.text if solution.text.strip() else solution.whole_text
+    found = _quick_or_found(text, problem.answer, solution.finish_reason)
+    if isinstance(found, AnswerGrade):
+        return _Draft(solution.id, found, None)
+    pair = _Pair(problem.answer, found.answer or "", problem.language, problem.answer_kind, problem.ordered)
+    return _Draft(solution.id, found, pair)
 
 
-def _grade_one(solution: Solution, problem: Problem) -> Grade:
-    grade = _grade_text(solution, problem)
+def _compare(pair: _Pair) -> Comparison:
+    return answers_equal(
+        pair.key, pair.answer, language=pair.language, answer_kind=pair.answer_kind, ordered=pair.ordered
+    )
+
+
+def _finished(draft: _Draft, compared: Mapping[_Pair, Comparison]) -> Grade:
+    grade = draft.found
+    if isinstance(grade, Extraction) and draft.pair is not None:
+        pair = draft.pair
+        grade = _graded(compared[pair], pair.answer, grade, pair.key, pair.language)
+    if not isinstance(grade, AnswerGrade):
+        raise TypeError("a draft holds a grade, or an extraction and a pair")
     return Grade(
-        solution_id=solution.id,
+        solution_id=draft.solution_id,
         grader=GRADER_VERSION,
         correct=grade.correct,
         status=grade.status,
@@ -175,27 +219,3 @@ def _grade_one(solution: Solution, problem: Problem) -> Grade:
         method=grade.method,
         doubt=grade.doubt,
     )
-
-
-def _grade_text(solution: Solution, problem: Problem) -> AnswerGrade:
-    """As `grade_answer`, with the comparison remembered; `text` alone is visible where the thinking lies apart."""
-    if (quick := _plain_integers(solution.text, problem.answer)) is not None:
-        return quick
-    text = solution.text if solution.text.strip() else solution.whole_text
-    found = extract_answer(text)
-    if found.answer is None or solution.finish_reason == "length":
-        return grade_answer(
-            text,
-            problem.answer,
-            language=problem.language,
-            answer_kind=problem.answer_kind,
-            finish_reason=solution.finish_reason,
-            ordered=problem.ordered,
-        )
-    verdict = _remembered(problem.answer, found.answer, problem.language, problem.answer_kind, problem.ordered)
-    return _graded(verdict, found.answer, found.where, found.doubt, problem.answer, problem.language)
-
-
-@functools.lru_cache(maxsize=100_000)
-def _remembered(key: str, answer: str, language: str, answer_kind: str | None, ordered: bool | None) -> Comparison:
-    return answers_equal(key, answer, language=language, answer_kind=answer_kind, ordered=ordered)

@@ -32,6 +32,7 @@ CONTINENTAL = Notation("decimal", "group")
 LISTING = Notation("list", "point")
 CONTINENTAL_LISTING = Notation("list", "group")
 POINT_OR_COMMA = Notation("short", "point")
+EVERY_MARK_DECIMAL = Notation("decimal", "point")
 
 # A run of digits and everything that may stand between digits of one number.
 RUN = re.compile(

@@ -44,8 +44,10 @@ class Parser:
         return self.tokens[self.position] if self.position < self.end else None
 
     def at(self, *texts: str) -> bool:
-        token = self.peek()
-        return token is not None and token.kind in ("op", "cmd") and token.text in texts
+        if self.position >= self.end:
+            return False
+        token = self.tokens[self.position]
+        return token.text in texts and (token.kind == "op" or token.kind == "cmd")
 
     def inside(self, start: int) -> Node:
         """The formula between the bracket at `start` and its partner, read on its own."""
@@ -135,6 +137,8 @@ class Parser:
 
     def postfix(self, node: Node) -> Node:
         for _ in range(_MAX_POSTFIX):
+            if self.position >= self.end or self.tokens[self.position].kind not in ("op", "cmd"):
+                return node
             if self.at("!"):
                 self.position += 1
                 double = self.at("!")

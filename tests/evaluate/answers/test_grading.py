@@ -82,8 +82,8 @@ def test_solutions_are_graded_in_order_with_thinking_apart() -> None:
 
 def test_processes_give_the_same_grades(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes and one give the same records in the same order."""
-    monkeypatch.setattr(grading, "_IN_PROCESS", 20)
-    monkeypatch.setattr(grading, "_CHUNK", 16)
+    monkeypatch.setattr(grading, "_MANY_PAIRS", 5)
+    monkeypatch.setattr(grading, "_CHUNK", 40)
     problems = {"p": _problem("p", r"2\sqrt{2}")}
     solutions = [Solution(str(n), "p", "m", n, rf"\boxed{{\sqrt{{{n % 12}}}}}") for n in range(90)]
     one = list(grade_solutions(solutions, problems, jobs=1))
