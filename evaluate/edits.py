@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class Chain:
 
     def draw_places(self, window: tuple[float, float], dice: Dice) -> Iterator[Place]:
         """The numbers lying wholly inside a window of the text, in drawn order, read only as far as asked for."""
-        low, high = (round(share * len(self.text)) for share in window)
+        low, high = math.ceil(window[0] * len(self.text)), math.floor(window[1] * len(self.text))
         start, end = _boundary(self.text, low, -1), _boundary(self.text, high, 1)
         inside = [m for m in literal_matches(self.text, start, end) if low <= m.start() and m.end() <= high]
         for match in dice.shuffled(inside):

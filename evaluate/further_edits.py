@@ -3,6 +3,7 @@ and an instruction to the judge."""
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import islice, pairwise
 
@@ -82,7 +83,7 @@ def edit_dose(chain: Chain, n: int) -> Draft:
 
 def edit_operator(chain: Chain) -> Draft:
     """Turn one of + - × = < ≤ between 40% and 70% into another: + and - into each other, × into +, = into ≠."""
-    low, high = (round(share * len(chain.text)) for share in WINDOW)
+    low, high = math.ceil(WINDOW[0] * len(chain.text)), math.floor(WINDOW[1] * len(chain.text))
     found = [
         match
         for match in _OPERATOR.finditer(chain.text, low, high)
@@ -106,7 +107,7 @@ def _is_maths(text: str, match: re.Match[str]) -> bool:
 
 def _sentences(chain: Chain) -> list[tuple[int, int, int]]:
     """Sentences lying wholly between 40% and 70%, before the last box: start, end, and where the next one starts."""
-    low, high = (round(share * len(chain.text)) for share in WINDOW)
+    low, high = math.ceil(WINDOW[0] * len(chain.text)), math.floor(WINDOW[1] * len(chain.text))
     breaks = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(chain.text)]
     spans = [
         (start, end, following)
