@@ -125,6 +125,11 @@ class Checkpoint(nn.Module, PyTorchModelHubMixin, Generic[C]):  # type: ignore[m
         return model.to(next(iter(weights.values())).dtype).eval()
 
 
+def default_device() -> str:
+    """The GPU where there is one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def read_config(folder: str | Path) -> dict[str, Any]:
     """The config.json of a checkpoint folder; raises UsageError when there is none."""
     file = Path(folder) / "config.json"

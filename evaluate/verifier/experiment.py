@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from multilingual_math_audit.errors import SettingsMismatch, UsageError
-from multilingual_math_audit.evaluate.verifier.checkpoint import Checkpoint, read_config
+from multilingual_math_audit.evaluate.verifier.checkpoint import Checkpoint, default_device, read_config
 from multilingual_math_audit.evaluate.verifier.groups import Group
 from multilingual_math_audit.evaluate.verifier.model import MultiSequenceVerifier, VerifierConfig
 from multilingual_math_audit.evaluate.verifier.probe import Probe, ProbeConfig
@@ -226,4 +226,4 @@ def load_checkpoint(folder: str | Path) -> Checkpoint[Any]:
     if kind not in classes:
         raise UsageError(f"{folder} holds a {kind!r} checkpoint.", f"Known kinds: {', '.join(classes)}.")
     loaded: Checkpoint[Any] = classes[kind].from_pretrained(str(folder))
-    return loaded
+    return loaded.to(default_device())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from multilingual_math_audit.errors import SettingsMismatch, UndefinedScore, UsageError
 from multilingual_math_audit.evaluate.calibration import summary
-from multilingual_math_audit.evaluate.verifier.checkpoint import Checkpoint
+from multilingual_math_audit.evaluate.verifier.checkpoint import Checkpoint, default_device
 from multilingual_math_audit.evaluate.verifier.groups import Batch, Group, collate
 
 RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
@@ -154,7 +154,7 @@ def _keep(state: Path, model: Any, optimiser: Any, schedule: Any, losses: list[f
 
 
 def _resume(state: Path, model: Any, optimiser: Any, schedule: Any, regime: Regime) -> list[float]:
-    whole = torch.load(state, weights_only=True)
+    whole = torch.load(state, weights_only=True, map_location="cpu")
     if whole["regime"] != repr(regime):
         raise SettingsMismatch(
             f"{state} is a training with other settings: {whole['regime']}.", f"Delete it to train with {regime}."
@@ -214,7 +214,7 @@ def fit(
     progress: Progress | None = None,
 ) -> Trained:
     """A fresh scorer, initialised and trained from the regime's seed and scored on the validation problems."""
-    model = make().initialise(regime.seed)
+    model = make().initialise(regime.seed).to(default_device())
     losses = train(model, problems, regime, state=state, progress=progress)
     if not np.isfinite(losses).all():
         return Trained(model, regime, losses, dict.fromkeys(("auroc", "brier", "ece", "nll"), float("nan")))
