@@ -257,6 +257,8 @@ def _collections(key: Form, answer: Form, rules: Rules) -> Verdict:
         return Verdict(False, "tuple")
     if "set" in kinds and (_names_coordinates(key) or _names_coordinates(answer)):
         return Verdict(False, "set")
+    if not _names_fit(key, answer):
+        return Verdict(False, "equation")
     left, right, ordered = _aligned(key, answer)
     if rules.ordered is not None and "set" not in kinds:
         ordered = rules.ordered
@@ -304,11 +306,31 @@ def _aligned(key: Form, answer: Form) -> tuple[Sequence[Form], Sequence[Form], b
     return left, right, ordered
 
 
-def _names(form: Form) -> list[str]:
-    """The names of named items, when there are several different ones."""
+def _names_fit(key: Form, answer: Form) -> bool:
+    """Whether the names of the items on one side can stand for what is on the other."""
+    own, given = _all_names(key), _all_names(answer)
+    if own and given:
+        return set(own) == set(given)
+    names, form, other = (own, key, answer) if own else (given, answer, key)
+    if not names:
+        return True
+    if len(set(names)) < len(names):
+        # Two values of one unknown are no pair, and an unknown named twice among others is no point.
+        return len(set(names)) == 1 and other.kind != "group"
+    return form.text != "or" or not _names_coordinates(form)
+
+
+def _all_names(form: Form) -> list[str]:
+    """The names of the items when every one is named."""
     pairs = [named(item) for item in form.items]
     names = [pair[0] for pair in pairs if pair is not None]
-    return names if len(names) == len(form.items) and len(set(names)) == len(names) > 1 else []
+    return names if len(names) == len(form.items) > 1 else []
+
+
+def _names(form: Form) -> list[str]:
+    """The names of named items, when there are several different ones."""
+    names = _all_names(form)
+    return names if len(set(names)) == len(names) else []
 
 
 def _values(form: Form) -> list[Form]:

@@ -15,6 +15,9 @@ MAX_STEPS = 20_000
 MAX_DIGITS = 2_500
 # An exponent or an argument beyond this has no digits that could be computed.
 _MAX_MAGNITUDE = 10**15
+# Points whose values are tens, hundreds, thousands and more, some of them negative.
+FAR_POINTS = (5, 6, 7, 8, 9, 10)
+_NEGATIVE = (3, 8, 10)
 _local = threading.local()
 
 
@@ -121,9 +124,11 @@ class Evaluation:
     def symbol(self, name: str) -> Any:
         draw = int.from_bytes(hashlib.blake2b(f"{name}/{self.point}".encode(), digest_size=8).digest(), "big")
         if self.integers:
-            return self.ctx.mpf(3 + draw % (4 + self.point))
+            return self.ctx.mpf(3 + draw % (5 + 2 * self.point))
         size = self.ctx.mpf(draw % 10**9 + 10**8) / (4 * 10**8)
-        negative = self.point >= 3 and (self.point == 3 or draw >> 60 & 1)
+        if self.point in FAR_POINTS:
+            size *= 10 ** (self.point - FAR_POINTS[0] + 1)
+        negative = self.point in _NEGATIVE or (self.point == 4 and draw >> 60 & 1)
         return -size if negative else size
 
     def operation(self, node: Node, values: list[Any]) -> Any:

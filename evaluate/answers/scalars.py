@@ -9,7 +9,14 @@ from typing import Any
 
 from multilingual_math_audit.evaluate.answers.exact import Undefined, normal_form, rational
 from multilingual_math_audit.evaluate.answers.floats import far_apart
-from multilingual_math_audit.evaluate.answers.numeric import MAX_DIGITS, Evaluation, Unknown, context, height
+from multilingual_math_audit.evaluate.answers.numeric import (
+    FAR_POINTS,
+    MAX_DIGITS,
+    Evaluation,
+    Unknown,
+    context,
+    height,
+)
 from multilingual_math_audit.evaluate.answers.tail import needs_tail, proved_equal
 from multilingual_math_audit.evaluate.answers.trees import Node, contains, symbols
 from multilingual_math_audit.records import Doubt
@@ -19,6 +26,8 @@ ENOUGH_DIGITS = 15
 # Values that need more digits than this are first told apart, if they can be, with few.
 _QUICK = 150
 _POINTS = (0, 1, 2, 3, 4)
+_ROUNDING = frozenset({"floor", "ceil"})
+_CORNERS = _ROUNDING | {"abs", "max", "min", "sgn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +113,15 @@ def _numeric(left: Node, right: Node) -> Verdict:
     if reach > _QUICK and _clearly_different(left, right, integers and bool(names)):
         return Verdict(False, "numeric")
     agreed = 0
-    points = _POINTS if names or indexed else (0,)
-    for point in points:
+    whole = integers and bool(names)
+    points = [(0, whole)]
+    if names or indexed:
+        points = [(point, whole) for point in _POINTS + (FAR_POINTS if _has_corners(left, right) else ())]
+        # Rounding functions jump at integers, where no random value falls.
+        points += [(point, True) for point in _POINTS if _has(_ROUNDING, left, right)]
+    for point, at_integers in points:
         try:
-            same = _same_at(left, right, Evaluation(context(2 * reach + 60), point, integers and bool(names)), reach)
+            same = _same_at(left, right, Evaluation(context(2 * reach + 60), point, at_integers), reach)
         except Undefined:
             continue
         except Unknown:
@@ -122,6 +136,22 @@ def _numeric(left: Node, right: Node) -> Verdict:
     if capped:
         return Verdict(False, "limit", "high")
     return Verdict(True, "numeric", "none")
+
+
+def _has_corners(*nodes: Node) -> bool:
+    """Whether an expression may agree with another near zero and not far from it: absolute values, floors, radicals."""
+    return any(contains(node, "root") for node in nodes) or _has(_CORNERS, *nodes)
+
+
+def _has(names: frozenset[str], *nodes: Node) -> bool:
+    """Whether one of these functions occurs anywhere in the trees."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.op == "fn" and node.name in names:
+            return True
+        stack.extend(node.args)
+    return False
 
 
 def _by_sympy(left: Node, right: Node) -> Verdict:
