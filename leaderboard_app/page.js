@@ -10,6 +10,13 @@
     history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
     languageLinks();
   };
+  window.saveText = (name, text) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
   window.rememberPage = (page) => {
     const next = new URLSearchParams(window.location.search);
     if (page === "leaderboard") next.delete("tab"); else next.set("tab", page);

@@ -40,9 +40,10 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
     table = wrap.html(js=CLICKS, id="board")
     detail = wrap.html(id="row")
     with gr.Row():
-        download = gr.DownloadButton(t("download"), size="sm", elem_id="download", scale=0)
+        download = gr.Button(t("download"), size="sm", elem_id="download", scale=0)
     chart = wrap.html(id="chart")
     query = gr.Textbox(visible="hidden", elem_id="query", label="query")
+    csv = gr.Textbox(visible="hidden", elem_id="csv", label="csv")
     inputs = [controls[name] for name in FIELDS]
     shown = [table, chart, query, page]
 
@@ -89,7 +90,9 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
 
     restore.__annotations__["request"] = gr.Request
     gr.context.Context.root_block.load(restore, None, [*inputs, *shown, holder], **quiet)
-    download.click(lambda *values: _write_csv(board, view_of(values)), inputs, download, **quiet)
+    download.click(lambda *values: leaderboard_page.csv_text(board, view_of(values)), inputs, csv, **quiet).then(
+        None, [csv], None, js="(text) => { window.saveText && window.saveText('leaderboard.csv', text); }", **quiet
+    )
     holder.select(_selected(gr), None, query, js=None, **quiet).then(
         None,
         None,
@@ -153,13 +156,6 @@ def view_of(values: tuple[Any, ...]) -> View:
     fields["k"] = max(1, int(fields["k"] or 1))
     fields["search"] = str(fields["search"] or "")[:100]
     return View(**{name: value for name, value in fields.items() if value is not None})
-
-
-def _write_csv(board: Board, view: View) -> str:
-    folder = tempfile.mkdtemp(prefix="leaderboard-")
-    path = Path(folder) / "leaderboard.csv"
-    path.write_text(leaderboard_page.csv_text(board, view), encoding="utf-8")
-    return str(path)
 
 
 def questions_tab(wrap: Any, board: Board, t: Texts, *, runs: Path | None, **_: Any) -> None:
