@@ -13,7 +13,7 @@ from multilingual_math_audit.evaluate.verdicts import parse_verdict
 from multilingual_math_audit.records import Judgment, Problem, Score, Solution, digest, judgment_id, solution_id
 from multilingual_math_audit.records import Verdict as VerdictValue
 from multilingual_math_audit.shards import find_holes
-from multilingual_math_audit.store import KINDS, Run
+from multilingual_math_audit.store import Run
 
 Kind = Literal["fault", "missing", "note"]
 
@@ -105,11 +105,12 @@ def _check_grades(run: Run, findings: _Findings, solutions: set[str]) -> set[str
 def _check_judgments(run: Run, findings: _Findings, solutions: set[str], correct: set[str]) -> None:
     judges = run.manifest.get("judges", {})
     said: dict[str, dict[str, dict[int, VerdictValue | None]]] = {name: {} for name in judges}
+    wrong = solutions - correct
     for judgment in run.read(Judgment):
         said.setdefault(judgment.judge, {}).setdefault(judgment.solution_id, {})[judgment.sample] = judgment.verdict
         for what in _judgment_faults(judgment, solutions, judges):
             findings.add("fault", what, judgment.id)
-        if judgment.solution_id in solutions - correct:
+        if judgment.solution_id in wrong:
             findings.add("note", "judgments of a solution whose answer is not right", judgment.id)
     for judge, settings in judges.items():
         asked = int(settings.get("samples", 3))
@@ -150,9 +151,7 @@ def _check_scores(run: Run, findings: _Findings) -> None:
 
 
 def _check_lines(run: Run, findings: _Findings) -> None:
-    for kind in KINDS:
-        for _ in run.read(kind):
-            pass
+    # By now every file has been read to its end.
     for damage in run.damage:
         findings.add("fault", f"damaged lines in {damage.file}", f"line {damage.line}: {damage.why}")
     if (run.folder / "quarantine.jsonl").exists():
