@@ -232,7 +232,7 @@ def compare_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
         k = gr.Slider(1, board.largest_n, value=min(8, board.largest_n), step=1, label=t("k"), elem_id="compare-k")
     inputs = [first, second, metric, k]
 
-    def compare(a: str | None, b: str | None, chosen: str, draws: float) -> Markup:
+    def show_comparison(a: str | None, b: str | None, chosen: str, draws: float) -> Markup:
         found = compare_rows(
             board,
             a or "",
@@ -245,10 +245,10 @@ def compare_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
         return pages.comparison_html(found, t)
 
     start = (ids[0] if ids else None, ids[1] if len(ids) > 1 else None, "cot_pass_k", min(8, board.largest_n))
-    result = wrap.html(lambda: compare(*start), id="comparison")
+    result = wrap.html(lambda: show_comparison(*start), id="comparison")
     for widget in (first, second, metric):
-        widget.input(compare, inputs, result, show_progress="hidden", api_visibility="private")
-    k.release(compare, inputs, result, show_progress="hidden", api_visibility="private")
+        widget.input(show_comparison, inputs, result, show_progress="hidden", api_visibility="private")
+    k.release(show_comparison, inputs, result, show_progress="hidden", api_visibility="private")
 
 
 def submit_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
