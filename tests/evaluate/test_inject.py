@@ -13,15 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from arithmetic_panel import CHAINS, QUESTIONS, numbers
 
 from multilingual_math_audit.errors import UnknownName
 from multilingual_math_audit.evaluate.answers.extraction import last_box
 from multilingual_math_audit.evaluate.answers.grading import grade_answer
 from multilingual_math_audit.evaluate.answers.numbers import find_numbers
 from multilingual_math_audit.evaluate.inject import EDITS, FURTHER_EDITS, PAPER_EDITS, Variant, inject
+from multilingual_math_audit.evaluate.worked import worked_solutions
 
 TESTS = Path(__file__).resolve().parent.parent
 CASES = [json.loads(line) for line in (TESTS / "cases" / "inject_chains.jsonl").read_text("utf-8").splitlines()]
+WORKED = [
+    {"text": s.text, "key": p.answer, "question": p.question, "language": p.language} for p, s in worked_solutions()
+]
+ARITHMETIC = [
+    {
+        "text": CHAINS[language].format(**numbers(item)),
+        "key": str(numbers(item)["k"]),
+        "question": QUESTIONS[language].format(**numbers(item)),
+        "language": language,
+    }
+    for language in ("en", "tr", "pt")
+    for item in range(20)
+]
 SOLVED = [json.loads(line) for line in (TESTS / "replays" / "solved_starter.jsonl").read_text("utf-8").splitlines()]
 DIGITS = re.compile(r"[0-9]+")
 
@@ -34,9 +49,9 @@ def variants_of(case: dict[str, Any], *, edits: tuple[str, ...] = PAPER_EDITS, s
 
 @functools.cache
 def all_made() -> list[tuple[dict[str, Any], dict[str, Variant]]]:
-    """Three draws of each hand-written chain and one of each solved one."""
-    made = [(case, variants_of(case, seed=seed)) for case in CASES for seed in (3, 4, 5)]
-    return made + [(case, variants_of(case)) for case in SOLVED]
+    """Two draws of each hand-written chain and one of each chain of a real solver."""
+    made = [(case, variants_of(case, seed=seed)) for case in CASES + WORKED for seed in (3, 4)]
+    return made + [(case, variants_of(case)) for case in SOLVED + ARITHMETIC]
 
 
 def changed_digits(old: str, new: str) -> list[tuple[str, str]]:
@@ -57,8 +72,8 @@ def numbers_in(text: str) -> set[int]:
 
 
 def test_there_are_three_hundred_chains_in_three_languages() -> None:
-    """The chains below are at least 300, from a real solver and by hand, in English, Turkish and Portuguese."""
-    assert len(SOLVED) >= 300
+    """The chains are at least 300, from a real solver and by hand, in English, Turkish and Portuguese."""
+    assert len(SOLVED) + len(WORKED) + len(CASES) + len(ARITHMETIC) >= 300
     assert {case["language"] for case in SOLVED} == {case["language"] for case in CASES} == {"en", "tr", "pt"}
     applied = [variant for _, made in all_made() for variant in made.values() if variant.applied]
     assert len(applied) >= 600
@@ -89,7 +104,8 @@ def test_only_digits_of_the_intended_place_change() -> None:
                 continue
             assert changed_digits(case["text"], variant.text)
             if edit == "intermediate":
-                assert len(changed_digits(case["text"], variant.text)) == 1
+                start, end = changed_span(case["text"], variant.text)
+                assert case["text"][start:end] in str(variant.old)
                 assert 40 <= (variant.percent or 0) <= 70
             if edit == "final_answer":
                 old, new = last_box(case["text"]), last_box(variant.text)
@@ -209,7 +225,8 @@ def digest_of_all() -> str:
 def test_a_second_run_in_another_process_gives_the_same_bytes() -> None:
     """Neither the hash seed nor the process changes a byte of any variant or record."""
     folder = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {folder!r}); import test_inject as t; print(t.digest_of_all())"
+    paths = f"sys.path[:0] = [{folder!r}, {str(TESTS)!r}]"
+    code = f"import sys; {paths}; import test_inject as t; print(t.digest_of_all())"
     digests = {
         subprocess.run(
             [sys.executable, "-c", code],
