@@ -169,7 +169,7 @@ def identify_texts(
     global _worker
     timer = clock or Clock()
     masker = MaskLid(detector) if mask and isinstance(detector, FastTextDetector) else None
-    if jobs <= 1:
+    if jobs <= 1 or "fork" not in multiprocessing.get_all_start_methods():
         for text in texts:
             yield identify_text(text, detector, masker=masker, clock=timer)
         return

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "math-audit study studies/small.yaml --plan", "math-audit study studies/small.yaml", "ls studies/*.yaml"
+        "math-audit study studies/small.yaml --plan",
+        "math-audit study studies/small.yaml",
+        "math-audit study studies/cross_generation.yaml --plan",
     )
 )
 @click.argument("study_file", metavar="STUDY.yaml", type=click.Path())

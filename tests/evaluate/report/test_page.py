@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from click.testing import CliRunner
 
 from multilingual_math_audit.commands.report import command
 from multilingual_math_audit.errors import UsageError
+from multilingual_math_audit.evaluate.report import build
 from multilingual_math_audit.evaluate.report.build import write_report
+from multilingual_math_audit.evaluate.report.figures import material_figures
 from multilingual_math_audit.evaluate.report.material import Choices
 from multilingual_math_audit.evaluate.report.page import Heading, Part, render_page
 from multilingual_math_audit.evaluate.report.runs import gather_runs
@@ -53,7 +56,7 @@ def test_report_of_runs(make_run: Callable[..., Run], tmp_path: Path) -> None:
     """Two runs give a page whose links all exist, no script, unique ids, and tables that hold both solvers."""
     folders = []
     for number, solver in enumerate(["lab/small", HOSTILE]):
-        make_run(tmp_path / f"run{number}", solver, languages=("tr", "pt"))
+        make_run(tmp_path / f"run{number}", solver, languages=("tr",))
         folders.append(str(tmp_path / f"run{number}"))
     out = tmp_path / "report"
     result = CliRunner().invoke(command, [*folders, "-o", str(out), "--min-correct", "2", "--resamples", "200"])
@@ -87,8 +90,9 @@ def test_counts_of_a_run(make_run: Callable[..., Run], tmp_path: Path) -> None:
     assert question.judges["lenient-judge"].approved["majority"] == 2
 
 
-def test_same_input_same_bytes(make_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_same_input_same_bytes(make_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables, figures and page of two reports are equal to the byte."""
+    monkeypatch.setattr(build, "material_figures", lambda material: list(islice(material_figures(material), 1)))
     make_run(tmp_path / "run", "m", languages=("tr",), judges=("strict-judge",))
     for name in ("a", "b"):
         material, _ = gather_runs([str(tmp_path / "run")], choices=Choices(min_correct=0, resamples=50))
