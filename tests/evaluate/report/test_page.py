@@ -119,8 +119,11 @@ def test_panels_alone_are_refused(make_run: Callable[..., Run], tmp_path: Path) 
         gather_runs([str(panel.folder)])
 
 
-def test_panel_becomes_audit_tables(make_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_panel_becomes_audit_tables(
+    make_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A judged panel below a run becomes tables and figures with all five variants."""
+    monkeypatch.setattr(build, "material_figures", lambda material: [])
     from multilingual_math_audit.evaluate.inject import PAPER_EDITS
     from multilingual_math_audit.records import Judgment, Problem, Solution, judgment_id
 
