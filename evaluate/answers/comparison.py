@@ -26,6 +26,8 @@ class Rules:
 
 def forms_equal(key: Form, answer: Form, rules: Rules) -> Verdict:
     """Whether two forms say the same; raises Unreadable where that cannot be told."""
+    if _is_bare(key) and _is_bare(answer):
+        return _scalars(key, answer)
     key, answer = _plain(key), _plain(answer)
     if "choice" in (key.kind, answer.kind):
         return _choices(key, answer, rules)
@@ -49,6 +51,11 @@ def forms_equal(key: Form, answer: Form, rules: Rules) -> Verdict:
             return verdict
         return Verdict(sets_equal(key, answer), "set")
     return verdict
+
+
+def _is_bare(form: Form) -> bool:
+    """Whether a form is a number and nothing else."""
+    return form.kind == "scalar" and form.node is not None and form.node.op == "num"
 
 
 def _is_finite_set_pair(key: Form, answer: Form) -> bool:

@@ -46,6 +46,8 @@ def scalars_equal(left: Node, right: Node) -> Verdict:
     >>> scalars_equal(power(number(4), number(3)), number(64)).method
     'rational'
     """
+    if left.op == right.op == "num" and not (left.name or right.name):
+        return Verdict(left.value == right.value, "rational")
     if left == right:
         return Verdict(True, "structure")
     try:
@@ -57,7 +59,7 @@ def scalars_equal(left: Node, right: Node) -> Verdict:
     if infinite(left) or infinite(right):
         return Verdict(infinite(left) == infinite(right), "infinity")
     if far_apart(left, right):
-        return _long_decimal(left, right, symbols(left) | symbols(right)) or Verdict(False, "numeric")
+        return _long_decimal(left, right) or Verdict(False, "numeric")
     if (form := normal_form(left)) is not None and form == normal_form(right):
         return Verdict(True, "algebra")
     return _numeric(left, right)
@@ -129,7 +131,7 @@ def _numeric(left: Node, right: Node) -> Verdict:
         except (ZeroDivisionError, ValueError, OverflowError, MemoryError, TypeError):
             continue
         if same is False:
-            return _long_decimal(left, right, names) or Verdict(False, "numeric")
+            return _long_decimal(left, right) or Verdict(False, "numeric")
         agreed += same is True
     if agreed < min(2, len(points)):
         return Verdict(False, "undefined", "high")
@@ -195,10 +197,8 @@ def _is_complex(ctx: Any, value: Any, tolerance: Any) -> bool:
     return bool(abs(ctx.im(value)) > tolerance * max(1, abs(value)))
 
 
-def _long_decimal(left: Node, right: Node, names: set[str]) -> Verdict | None:
+def _long_decimal(left: Node, right: Node) -> Verdict | None:
     """A decimal of fifteen digits and more that rounds an irrational value."""
-    if names:
-        return None
     for decimal, other in ((left, right), (right, left)):
         if (
             decimal.op != "num"
@@ -206,6 +206,8 @@ def _long_decimal(left: Node, right: Node, names: set[str]) -> Verdict | None:
             or len(decimal.name.replace(".", "").lstrip("0")) < ENOUGH_DIGITS
         ):
             continue
+        if symbols(other) or len(decimal.name) > MAX_DIGITS:
+            return None
         ctx = context(len(decimal.name) + 40)
         try:
             value = Evaluation(ctx, 0).value(other)
