@@ -88,6 +88,9 @@ def read_number(text: str, start: int, notation: Notation, *, nested: bool = Fal
     if match is None:
         return None
     run = match[0]
+    if start > 1 and text[start - 1] == "," and text[start - 2].isdigit():
+        # In `1,2,3` the comma before the 2 separates, so the one after it does too.
+        notation = Notation("list", notation.dot)
     if run.isdigit():
         return Reading(Fraction(to_int(run)), match.end(), run)
     for length, plain in _plain_forms(run, notation, nested=nested):
