@@ -28,6 +28,7 @@ EDIT_LABELS = {
     "clean": "clean", "intermediate": "intermediate\nnumber", "truncation": "truncation",
     "final_answer": "final answer", "consistent": "consistent", "natural": "solver's own\nwrong answers",
 }  # fmt: skip
+LANGUAGE_NAMES = {"en": "English", "tr": "Türkçe", "pt": "Português"}
 SIZE_LABELS = {"<1%": "below 1%", "<10%": "1 to 10%", "<100%": "10 to 100%", "at least 100%": "at least 100%"}
 
 
@@ -88,7 +89,7 @@ def draw_languages(audit: Audit, theme: Theme) -> Figure:
 def _grouped(audit: Audit, theme: Theme, prefix: str) -> Figure:
     groups = list(dict.fromkeys(r.group for r in audit.rates if r.group.startswith(prefix)))
     figure, axes = _blank(width=TEXT_WIDTH, height=0.75 + 0.24 * max(2, len(groups)), panels=5)
-    names = [group.removeprefix(prefix) for group in groups]
+    names = [LANGUAGE_NAMES.get(name, name) for name in (group.removeprefix(prefix) for group in groups)]
     for panel, edit in zip(axes, PAPER_EDITS, strict=True):
         label_rows(panel, names, theme)
         for index, group in enumerate(groups):
