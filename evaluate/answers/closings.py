@@ -8,7 +8,9 @@ from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value
 
-SENTENCE_END = re.compile(r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n\s*\n")
+SENTENCE_END = re.compile(
+    r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n[ \t\r]{0,20}\n"
+)
 _HEDGED = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|would|doubt|unlikely|belki|galiba|"
     r"sanırım|diyelim|varsayalım|olabilir|eğer|talvez|suponha|supondo|seja|poderia|acho|se|duvido)\b|\?",

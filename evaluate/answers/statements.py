@@ -11,16 +11,18 @@ from multilingual_math_audit.evaluate.answers.phrases import Statement, first_va
 
 _TAIL = 6_000
 _MAX_LEAD_WORDS = 8
+# A reply announces its answer a few times; one that does so more often is read at its end.
+_MAX_ANCHORS = 30
 DENIED = Statement("", "statement", "high")
 
 
 _MARKUP = r"[*_#>`~\s]*"
 _EN = (
-    r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s*\b(?:answers?|ans)\b"
+    r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s{0,3}\b(?:answers?|ans)\b"
     r"(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?|\b(?:correct|right)\s+(?:option|choice)\b"
 )
 _TR = (
-    r"\b(?:nihai|doğru|son|kesin)?\s*(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ımız)?|"
+    r"\b(?:nihai|doğru|son|kesin)?\s{0,3}(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ımız)?|"
     r"sonuç(?!\s+olarak)(?:lar)?|sonuc(?:u|umuz)|doğru\s+(?:seçenek|şık))\b"
 )
 _PT = (
@@ -29,13 +31,14 @@ _PT = (
 )
 _COPULA = r"(?:\s*(?:is|are|equals?|was|should\s+be|must\s+be|would\s+be|becomes|é|são|seria|fica|vale|olarak|olur)\b)"
 _ANCHOR = re.compile(
-    rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|(?P<r>(?:^|\n)\s*(?:R|Resp)\.?)(?=\s*[:=])|(?P<hash>####)|(?P<tag><answer>))"
+    rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|(?P<r>(?:^|\n)[ \t]{{0,8}}(?:R|Resp)\.?)(?=\s*[:=])|"
+    rf"(?P<hash>####)|(?P<tag><answer>))"
     rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:|(?<=\s)[-–—](?=\s)){_MARKUP}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
     re.IGNORECASE,
 )
 _TRAILING_ANCHOR = re.compile(
-    r"\s*(?:is|are)\s+(?:our|the|my|your)\s+(?:final\s+|correct\s+)?(?:answer|solution|result)\b|"
-    r"\s*é\s+a\s+(?:nossa\s+)?resposta\b|\s*são\s+as\s+respostas\b|\s*(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
+    r"\s{0,3}(?:is|are)\s+(?:our|the|my|your)\s+(?:final\s+|correct\s+)?(?:answer|solution|result)\b|"
+    r"\s{0,3}é\s+a\s+(?:nossa\s+)?resposta\b|\s{0,3}são\s+as\s+respostas\b|\s{0,3}(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
     re.IGNORECASE,
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
@@ -84,10 +87,11 @@ def anchored(text: str) -> Statement | None:
     asked or taken back.
     """
     best: tuple[int, Statement] | None = None
-    for match in _ANCHOR.finditer(text):
+    for match in list(_ANCHOR.finditer(text))[: -_MAX_ANCHORS - 1 : -1]:
         if (statement := _after(text, match)) is not None:
             best = (match.start(), statement)
-    for match in _TRAILING_ANCHOR.finditer(text):
+            break
+    for match in list(_TRAILING_ANCHOR.finditer(text))[-_MAX_ANCHORS:]:
         start = max(text.rfind("\n", 0, match.start()), text.rfind(". ", 0, match.start())) + 1
         value = last_value(text, start, match.start())
         if value is not None and (best is None or best[0] < match.start()) and value.end >= match.start() - 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import sys
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,61 @@ def test_large_text_is_read_from_its_end() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000_000
+
+
+REPETITIONS = [
+    "The answer is 1 ",
+    "Answer: ",
+    "cevap ",
+    " is our answer",
+    "R: ",
+    "\n",
+    " ",
+    "1 ",
+    "$",
+    "$1$ ",
+    "\\[ ",
+    "(",
+    "(1 ",
+    "The answer is not ",
+    "\\boxed{1} ",
+    "\\boxed{",
+    "$\\boxed{5 ",
+    "1,",
+    "sqrt (",
+    "<think>",
+    "</think>",
+    "<t",
+    "a ",
+    "So it is. ",
+    "*",
+    "\\text{",
+    "'",
+    "-",
+    "yüzde ",
+]
+
+
+@pytest.mark.parametrize("piece", REPETITIONS)
+def test_repetitions_are_read_in_linear_time(piece: str) -> None:
+    """The work for a text twenty times as long stays within what reading it costs."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    def cost(repeats: int) -> int:
+        nonlocal calls
+        calls = 0
+        sys.setprofile(count)
+        try:
+            grade_answer(piece * repeats, "42")
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert cost(20_000) <= 40 * cost(1_000) + 400_000
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
