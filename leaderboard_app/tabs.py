@@ -76,7 +76,8 @@ def leaderboard_tab(wrap: Any, board: Board, t: Texts, *, holder: Any, tabs: dic
     click.__annotations__["event"] = gr.EventData
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     for name in FIELDS:
-        changed = getattr(controls[name], "release" if name == "k" else "input")
+        # Text that is put in at once (pasted, filled in by a program) changes without an input event.
+        changed = getattr(controls[name], "change" if name == "search" else "input")
         changed(update, inputs, shown, trigger_mode="always_last", **quiet)
     table.click(click, [page, *inputs], [*shown, controls["sort"], controls["ascending"], detail], **quiet)
     query.change(None, [query], None, js="(query) => { window.rememberView && window.rememberView(query); }", **quiet)
@@ -246,9 +247,8 @@ def compare_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
 
     start = (ids[0] if ids else None, ids[1] if len(ids) > 1 else None, "cot_pass_k", min(8, board.largest_n))
     result = wrap.html(lambda: show_comparison(*start), id="comparison")
-    for widget in (first, second, metric):
+    for widget in (first, second, metric, k):
         widget.input(show_comparison, inputs, result, show_progress="hidden", api_visibility="private")
-    k.release(show_comparison, inputs, result, show_progress="hidden", api_visibility="private")
 
 
 def submit_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:

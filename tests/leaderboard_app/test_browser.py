@@ -162,7 +162,7 @@ def test_slider_and_filters(visit: Callable[..., Any]) -> None:
     page.locator("#k input[type=number]").press("Enter")
     page.wait_for_selector("#board th:has-text('CoT-Pass@8')")
     assert cells(page, 4) != before
-    page.locator("#search input, #search textarea").first.fill("qwen")
+    page.locator("#search textarea").first.press_sequentially("qwen", delay=30)
     page.wait_for_function("document.querySelectorAll('#board tbody tr').length === 4")
     assert set(cells(page, 1)) == {"Qwen2.5-32B"}
     page.wait_for_function("window.location.search.includes('search=qwen')")
