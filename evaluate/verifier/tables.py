@@ -71,7 +71,7 @@ def show_selection(trial: Selection) -> None:
     table.caption = f"One sample {trial.base:.3f}, any of all {trial.oracle:.3f}."
     if skipped:
         table.caption += f" {skipped} problems with fewer than {size} samples are not in N={size}."
-    Console(width=max(Console().width, 140)).print(table)
+    Console(width=max(Console().width, 190)).print(table)
 
 
 def show_stopping(trial: Stopping) -> None:
