@@ -97,7 +97,7 @@ class VllmEarlyStopEngine:
             engine.add_request(stream.request.id, {"prompt_token_ids": prompt}, parameters)
         spent = {"generation": 0.0, "elicitation": 0.0}
         sure = False
-        while not sure and (engine.has_unfinished_requests() or self._ready(streams)):
+        while not sure:
             start = time.perf_counter()
             if engine.has_unfinished_requests():
                 for output in engine.step():
@@ -105,7 +105,10 @@ class VllmEarlyStopEngine:
                     stream.tokens = list(output.outputs[0].token_ids)
                     stream.reason = output.outputs[0].finish_reason if output.finished else None
             spent["generation"] += time.perf_counter() - start
-            for moment, due in self._ready(streams):
+            ready = self._ready(streams)
+            if not ready and not engine.has_unfinished_requests():
+                break
+            for moment, due in ready:
                 start = time.perf_counter()
                 answers = self._ask(due, prompt, engine, by_name)
                 spent["elicitation"] += time.perf_counter() - start

@@ -107,6 +107,7 @@ def test_live_stopping_aborts_requests_in_vllm(report: dict[str, Any]) -> None:
     assert whole["left"] == stopped["left"] == 0
     assert whole["aborted"] == []
     assert whole["outcome"]["finished"] == 4
+    assert whole["outcome"]["time"] == max(length for _, _, length in whole["samples"])
     assert stopped["outcome"]["stopped"]
     assert len(stopped["aborted"]) == stopped["outcome"]["aborted"] > 0
     assert stopped["outcome"]["generated"] < whole["outcome"]["generated"]
