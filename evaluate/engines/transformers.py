@@ -6,6 +6,7 @@ import importlib.metadata
 import itertools
 import os
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,8 @@ class TransformersEngine:
         _set_threads(options.pop("threads", None), self.device)
         require_model(config.model, config.revision)
         transformers.logging.set_verbosity_error()
+        # Newer versions call the argument `cache`, older ones know it by this name alone.
+        warnings.filterwarnings("ignore", message=".*past_key_values.*", category=FutureWarning)
         transformers.logging.disable_progress_bar()
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(config.model, revision=config.revision)
