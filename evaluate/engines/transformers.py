@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import itertools
 import os
 import random
 import warnings
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     import torch
 
 BATCH = 32
+# A batch of so many rows is not held open for prompts that begin otherwise.
+LEAST = 8
 
 
 @dataclass(slots=True)
@@ -112,11 +113,9 @@ class TransformersEngine:
     def generate(self, requests: Iterable[Request], settings: SamplingSettings) -> Iterator[Sample]:
         """Samples batch by batch, each the moment its row is finished."""
         refusals = Refusals()
-        waiting = iter(requests)
-        while group := list(itertools.islice(waiting, self.batch)):
+        for group in self._batches(requests, settings):
             rows = []
-            for request in group:
-                prompt = self.template.encode(request.messages, settings.mode)
+            for request, prompt in group:
                 if (why := context_overflow(len(prompt), settings, self.context)) is not None:
                     yield refusals.refuse(request, why)
                 else:
@@ -126,6 +125,26 @@ class TransformersEngine:
                 refusals.answer()
                 yield sample
         refusals.check(finished=True)
+
+    def _batches(
+        self, requests: Iterable[Request], settings: SamplingSettings
+    ) -> Iterator[list[tuple[Request, list[int]]]]:
+        """Requests with their prompts, as many as a batch holds; one that shares little with a batch opens the next."""
+        group: list[tuple[Request, list[int]]] = []
+        shared = 0
+        for request in requests:
+            prompt = self.template.encode(request.messages, settings.mode)
+            common = shared_length([group[0][1], prompt]) if group else len(prompt)
+            if len(group) >= LEAST and common < min(shared, len(prompt)) // 2:
+                yield group
+                group, common = [], len(prompt)
+            shared = min(shared, common) if group else len(prompt)
+            group.append((request, prompt))
+            if len(group) == self.batch:
+                yield group
+                group = []
+        if group:
+            yield group
 
     def close(self) -> None:
         """Let go of the model."""
@@ -169,15 +188,25 @@ class TransformersEngine:
         import torch
 
         prompts = list(dict.fromkeys(tuple(row.prompt) for row in rows))
-        width = max(map(len, prompts))
-        pad = self._stops[0] if self._stops else 0
-        ids = torch.tensor([[pad] * (width - len(prompt)) + list(prompt) for prompt in prompts])
-        mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
-        logits, cache = self._forward(ids.to(self.model.device), mask.to(self.model.device), None)
+        device, pad = self.model.device, self._stops[0] if self._stops else 0
+        start = min(shared_length(prompts), min(map(len, prompts)) - 1)
+        cache = None
+        if start > 0 and len(prompts) > 1:
+            # What all prompts begin with, worked examples say, is read once.
+            once = torch.tensor([prompts[0][:start]], device=device)
+            _, cache = self._forward(once, torch.ones_like(once), None)
+            cache.batch_repeat_interleave(len(prompts))
+        else:
+            start = 0
+        rest = [prompt[start:] for prompt in prompts]
+        width = max(map(len, rest))
+        ids = torch.tensor([[pad] * (width - len(tail)) + list(tail) for tail in rest], device=device)
+        mask = torch.tensor([[1] * start + [0] * (width - len(tail)) + [1] * len(tail) for tail in rest], device=device)
+        logits, cache = self._forward(ids, mask, cache)
         places = {prompt: place for place, prompt in enumerate(prompts)}
-        chosen = torch.tensor([places[tuple(row.prompt)] for row in rows], device=self.model.device)
+        chosen = torch.tensor([places[tuple(row.prompt)] for row in rows], device=device)
         cache.batch_select_indices(chosen)
-        return logits[chosen], cache, mask.to(self.model.device)[chosen]
+        return logits[chosen], cache, mask[chosen]
 
     def _forward(self, ids: torch.Tensor, mask: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
         import torch
@@ -216,6 +245,16 @@ class TransformersEngine:
             completion_tokens=len(row.tokens),
             seed=row.request.seed,
         )
+
+
+def shared_length(prompts: Sequence[Sequence[int]]) -> int:
+    """How many tokens all prompts begin with.
+
+    >>> shared_length([[1, 2, 3], [1, 2, 4, 5]])
+    2
+    """
+    first, last = min(prompts), max(prompts)
+    return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
 def _stop_tokens(model: Any, tokenizer: Any) -> list[int]:

@@ -31,15 +31,15 @@ LONGEST_SHOWN = 900
     epilog=examples(
         "math-audit demo",
         "math-audit demo --engine vllm --out runs/demo-vllm",
-        "math-audit demo --limit 4 --n 2",
+        "math-audit demo --limit 12 --n 4",
     )
 )
 @click.option(
     "--engine", type=ENGINE_NAMES, default="transformers", help="What runs the model [default: transformers]."
 )
 @click.option("--model", default="smollm2", help="Model that solves and judges [default: smollm2].")
-@click.option("--limit", type=int, default=8, help="Problems per language [default: 8].")
-@click.option("--n", type=int, default=4, help="Samples per problem [default: 4].")
+@click.option("--limit", type=int, default=6, help="Problems per language [default: 6].")
+@click.option("--n", type=int, default=2, help="Samples per problem [default: 2].")
 @click.option("--out", type=click.Path(), default="runs/demo", help="Run folder [default: runs/demo].")
 def command(engine: str, model: str, limit: int, n: int, out: str) -> None:
     """A real model solves the starter set in three languages, judges its own solutions, and is scored.
@@ -56,12 +56,12 @@ def command(engine: str, model: str, limit: int, n: int, out: str) -> None:
             "benchmarks": ("starter_en", "starter_tr", "starter_pt"),
             "limit": limit,
             "n": n,
-            "budget": 160,
+            "budget": 80,
             "mode": "non-thinking",
             "shots": 3,
-            "judge_budget": 96,
+            "judge_budget": 64,
             "judge_mode": "non-thinking",
-            "judge_shots": 3,
+            "judge_shots": 2,
             "out": out,
         }
     )
@@ -94,7 +94,7 @@ def show_one(run: Run, console: Console) -> None:
 def next_commands(out: str, model: str, engine: str) -> list[str]:
     """The three commands a person would want next."""
     program = "math-audit" if "math-audit" in sys.argv[0] else f"{sys.executable} -m multilingual_math_audit"
-    options = f"--engine {engine} --judge-mode non-thinking --judge-shots 3 --judge-budget 96"
+    options = f"--engine {engine} --judge-mode non-thinking --judge-shots 2 --judge-budget 64"
     return [
         f"{program} show {out}",
         f"{program} audit {out} --judge {model} {options} --min-tokens 20 --per-cell 8",
