@@ -84,7 +84,7 @@ def report(
     text = f"import runpy, sys; sys.argv[0] = {str(program)!r}; runpy.run_path({str(program)!r}, run_name='__main__')"
     branches = json.dumps([[b.sequence, b.keep, b.time] for b in BRANCHES])
     out = vllm_python.run_vllm_python(text, str(model_folder), str(checkpoint), json.dumps(SEQUENCES), branches)
-    found: dict[str, Any] = json.loads(out.split("REPORT", 1)[1])
+    found: dict[str, Any] = json.loads(out.split("REPORT", 1)[1].splitlines()[0])
     return found
 
 
