@@ -200,11 +200,13 @@ def _cell(known: QuestionSet, rows: tuple[Row, ...]) -> Cell:
 
 
 def _fill(cell: Cell, index: int, row: Row, counts: BenchmarkCounts) -> None:
-    columns = [cell.questions.place.get(question, -1) for question in counts.questions]
-    order = np.argsort(np.array(columns), kind="stable")[sum(column < 0 for column in columns) :]
+    order: slice | NDArray[np.intp] = slice(None)
+    if tuple(counts.questions) != cell.questions.counted:
+        columns = [cell.questions.place.get(question, -1) for question in counts.questions]
+        order = np.argsort(np.array(columns), kind="stable")[sum(column < 0 for column in columns) :]
 
     def column(values: list[int] | None) -> Counts:
-        return np.asarray(values if values is not None else [0] * len(columns), dtype=np.int32)[order]
+        return np.asarray(values if values is not None else [0] * len(counts.questions), dtype=np.int32)[order]
 
     cell.covered[index] = True
     cell.n[index], cell.correct[index] = column(counts.n), column(counts.correct)

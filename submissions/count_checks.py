@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
     yield from misfits
     if misfits or questions:
         return
-    check = _Columns({key: np.asarray(values) for key, values in columns.items() if values is not None}, counts)
+    check = _Columns(_arrays(columns), counts)
     n = check.of["n"]
     ungraded = check.of.get("ungraded", np.zeros_like(n))
     yield from check.differ("n", np.full_like(n, counts.samples), "samples asked for")
@@ -54,6 +54,8 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
 
 
 def _check_questions(questions: Sequence[str], known: QuestionSet) -> Iterator[Found]:
+    if tuple(questions) == known.counted:
+        return
     seen = Counter(questions)
     if twice := [question for question, times in seen.items() if times > 1]:
         yield "questions", f"{_some(twice)} more than once"
@@ -79,8 +81,8 @@ def _check_judge(from_run: bool, judged: JudgeColumns, judge: Judge | None, coun
     yield from misfits
     if misfits:
         return
-    check = _Columns({key: np.asarray(value) for key, value in columns.items() if value is not None}, counts)
-    of, correct = check.of, np.asarray(counts.correct)
+    check = _Columns(_arrays(columns), counts)
+    of, correct = check.of, np.asarray(counts.correct, dtype=np.int64)
     yield from check.differ("judged", correct - of["pending"], "correct samples less the pending ones")
     for key in approved:
         yield from check.exceed(key, of["judged"], "judged solutions")
@@ -128,21 +130,24 @@ class _Columns:
         self.of = of
         self.questions = counts.questions
 
-    def exceed(self, key: str, bound: Numbers, what: str) -> Iterator[Found]:
+    def exceed(self, key: str, bound: Numbers, what: str) -> Iterable[Found]:
         """Where a column is above its bound; a column that is absent is nowhere."""
         return self._report(key, bound, f"is more than the {{}} {what}", self.of.get(key, bound) > bound)
 
-    def below(self, key: str, bound: Numbers, what: str) -> Iterator[Found]:
+    def below(self, key: str, bound: Numbers, what: str) -> Iterable[Found]:
         """Where a column is under its bound."""
         return self._report(key, bound, f"is less than the {{}} {what}", self.of.get(key, bound) < bound)
 
-    def differ(self, key: str, wanted: Numbers, what: str) -> Iterator[Found]:
+    def differ(self, key: str, wanted: Numbers, what: str) -> Iterable[Found]:
         """Where a column is another number than wanted."""
         return self._report(key, wanted, f"is not {{}}, the {what}", self.of.get(key, wanted) != wanted)
 
-    def _report(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterator[Found]:
-        if not wrong.any():
-            return
+    def _report(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterable[Found]:
+        if not np.count_nonzero(wrong):
+            return ()
+        return self._name(key, bound, wording, wrong)
+
+    def _name(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterator[Found]:
         places = np.flatnonzero(wrong)
         for place in places[:SHOWN]:
             seen, allowed = int(self.of[key][place]), int(bound[place])
@@ -152,7 +157,13 @@ class _Columns:
 
 
 def _fields(part: Any) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in type(part).model_fields}
+    return vars(part)
+
+
+def _arrays(columns: Mapping[str, Sequence[int] | None]) -> dict[str, Numbers]:
+    """The columns that are there, all of one length, converted in one call."""
+    there = {key: values for key, values in columns.items() if values is not None}
+    return dict(zip(there, np.array(list(there.values()), dtype=np.int64), strict=True))
 
 
 def _check_present(columns: Mapping[str, object]) -> Iterator[Found]:
