@@ -149,7 +149,6 @@ class _Numbers:
         self.pass_k = self._per_question("correct", view.k)
         self.cot_k = self._per_question(view.strategy, view.k)
         self.pass_1 = self.pass_k if view.k == 1 else self._per_question("correct", 1)
-        self.totals = [row_totals(row, names) for row in self.rows]
 
     def _per_question(self, kind: Literal["correct"] | Strategy, k: int) -> Numbers:
         if not self.names:
@@ -162,11 +161,13 @@ class _Numbers:
         if key in ("pass_k", "pass_1", "cot_pass_k", "difference"):
             means: Numbers = self._table(key).mean(axis=1) if self.names else np.full(len(self.rows), np.nan)
             return means
-        values = [getattr(totals, key, None) for totals in self.totals]
+        values: list[float | None]
         if key == "budget":
             values = [row.budget or None for row in self.rows]
-        if key == "trust":
+        elif key == "trust":
             values = [{"self-reported": 0, "reproducible": 1, "verified": 2}[row.trust] for row in self.rows]
+        else:
+            values = [getattr(row_totals(row, self.names), key, None) for row in self.rows]
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
     def _table(self, key: str) -> Numbers:
@@ -221,7 +222,8 @@ class _Numbers:
         return [next(found) if there else None for there in whole]
 
     def _line(self, index: int, rank: int | None, intervals: Mapping[str, Interval | None]) -> Line:
-        row, totals = self.rows[index], self.totals[index]
+        row = self.rows[index]
+        totals = row_totals(row, self.names)
         pass_1 = float(self.pass_1[index].mean()) if self.names else math.nan
         return Line(
             row=row,

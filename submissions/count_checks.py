@@ -157,7 +157,7 @@ class _Columns:
 
 
 def _fields(part: Any) -> dict[str, Any]:
-    return vars(part)
+    return dict(vars(part))
 
 
 def _arrays(columns: Mapping[str, Sequence[int] | None]) -> dict[str, Numbers]:
