@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -130,10 +132,23 @@ class Board:
 
 def load_board(folder: Path) -> Board:
     """The board of a folder of accepted submissions; an empty or missing folder gives an empty board."""
-    found = list(read_entries(folder)) if folder.is_dir() else []
+    with _collecting_later():
+        found = list(read_entries(folder)) if folder.is_dir() else []
     return build_board(
         [item for item in found if isinstance(item, Entry)], [item for item in found if isinstance(item, Unreadable)]
     )
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """No search for reference cycles meanwhile: entries have none, and every search walks all of them again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def build_board(entries: Iterable[Entry], unreadable: Iterable[Unreadable] = ()) -> Board:
