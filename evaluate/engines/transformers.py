@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from multilingual_math_audit.errors import MissingExtra
 from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig
+from multilingual_math_audit.evaluate.engines.grouped_attention import register
 from multilingual_math_audit.evaluate.engines.protocol import EngineFacts, Request, Sample, SamplingSettings
 from multilingual_math_audit.evaluate.engines.refusals import Refusals, context_overflow
 from multilingual_math_audit.evaluate.engines.sampler import draw_tokens
@@ -69,6 +70,8 @@ class TransformersEngine:
         # Newer versions call the argument `cache`, older ones know it by this name alone.
         warnings.filterwarnings("ignore", message=".*past_key_values.*", category=FutureWarning)
         transformers.logging.disable_progress_bar()
+        if self.device == "cpu" and "attn_implementation" not in options and (grouped := register()) is not None:
+            options["attn_implementation"] = grouped
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(config.model, revision=config.revision)
             model = transformers.AutoModelForCausalLM.from_pretrained(
