@@ -256,7 +256,7 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
     >>> shared_length([[1, 2, 3], [1, 2, 4, 5]])
     2
     """
-    first, last = min(prompts), max(prompts)
+    first, last = min(map(tuple, prompts)), max(map(tuple, prompts))
     return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
