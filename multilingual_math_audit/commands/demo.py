@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import click
 from rich.console import Console
@@ -20,9 +21,10 @@ from multilingual_math_audit.runfile import load_config
 from multilingual_math_audit.store import Run
 
 WEAK = (
-    "SmolLM2 has 135 million parameters: as a solver it is weak, and as a judge it says yes to nearly everything. "
-    "So the difference between Pass@k and CoT-Pass@k above says little about the chains: a judge that approves all of "
-    "them gives the same number for free. Whether a judge reads the chain is what the audit is for."
+    "SmolLM2 has 135 million parameters: as a solver it is weak, and as a judge it mostly repeats the verdict of its last "
+    "worked example. Here it said yes in {yes} of {judgments} judgments, no in {no}. So the difference between Pass@k and "
+    "CoT-Pass@k above says little about the chains: a judge that never reads them gives such numbers for free. Whether "
+    "a judge reads the chain is what the audit is for."
 )
 LONGEST_SHOWN = 900
 
@@ -38,7 +40,7 @@ LONGEST_SHOWN = 900
     "--engine", type=ENGINE_NAMES, default="transformers", help="What runs the model [default: transformers]."
 )
 @click.option("--model", default="smollm2", help="Model that solves and judges [default: smollm2].")
-@click.option("--limit", type=int, default=6, help="Problems per language [default: 6].")
+@click.option("--limit", type=int, default=4, help="Problems per language [default: 4].")
 @click.option("--n", type=int, default=2, help="Samples per problem [default: 2].")
 @click.option("--out", type=click.Path(), default="runs/demo", help="Run folder [default: runs/demo].")
 def command(engine: str, model: str, limit: int, n: int, out: str) -> None:
@@ -61,7 +63,7 @@ def command(engine: str, model: str, limit: int, n: int, out: str) -> None:
             "shots": 3,
             "judge_budget": 64,
             "judge_mode": "non-thinking",
-            "judge_shots": 2,
+            "judge_shots": 3,
             "out": out,
         }
     )
@@ -70,7 +72,8 @@ def command(engine: str, model: str, limit: int, n: int, out: str) -> None:
     judged = judge_run(run, config)
     score_and_print(run)
     show_one(run, console)
-    console.print(WEAK, width=100)
+    said = Counter(judgment.verdict for judgment in run.read(Judgment))
+    console.print(WEAK.format(yes=said["yes"], no=said["no"], judgments=said.total()), width=100)
     console.print("\nNext:")
     for line in next_commands(out, model, engine):
         console.print(f"  [bold]{escape(line)}[/bold]", soft_wrap=True)
@@ -94,7 +97,7 @@ def show_one(run: Run, console: Console) -> None:
 def next_commands(out: str, model: str, engine: str) -> list[str]:
     """The three commands a person would want next."""
     program = "math-audit" if "math-audit" in sys.argv[0] else f"{sys.executable} -m multilingual_math_audit"
-    options = f"--engine {engine} --judge-mode non-thinking --judge-shots 2 --judge-budget 64"
+    options = f"--engine {engine} --judge-mode non-thinking --judge-shots 3 --judge-budget 64"
     return [
         f"{program} show {out}",
         f"{program} audit {out} --judge {model} {options} --min-tokens 20 --per-cell 8",
