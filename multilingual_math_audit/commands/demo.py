@@ -21,10 +21,10 @@ from multilingual_math_audit.runfile import load_config
 from multilingual_math_audit.store import Run
 
 WEAK = (
-    "SmolLM2 has 135 million parameters: as a solver it is weak, and as a judge it mostly repeats the verdict of its "
-    "last worked example. Here it said yes in {yes} of {judgments} judgments, no in {no}. So the difference between "
-    "Pass@k and CoT-Pass@k above says little about the chains: a judge that never reads them gives such numbers for "
-    "free. Whether a judge reads the chain is what the audit is for."
+    "SmolLM2 has 135 million parameters: it is weak as a solver, and weaker as a judge. Here it said yes in {yes} of "
+    "{judgments} judgments and no in {no}, all of them about solutions with the right answer. So the difference "
+    "between Pass@k and CoT-Pass@k above says little about the chains. Whether a judge reads the chain at all is what "
+    "the audit is for."
 )
 LONGEST_SHOWN = 900
 
