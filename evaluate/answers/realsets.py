@@ -130,6 +130,8 @@ class _Builder:
         return self.ctx.re(value)
 
     def build(self, form: Form) -> RealSet:
+        if form.kind in ("list", "union", "relation", "builder") and not form.items:
+            raise Unreadable("nothing between the signs")
         match form.kind:
             case "reals":
                 return RealSet((), lambda x: True)

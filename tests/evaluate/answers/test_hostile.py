@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from multilingual_math_audit.evaluate.answers import equivalence
+from multilingual_math_audit.evaluate.answers.comparison import Rules
 from multilingual_math_audit.evaluate.answers.equivalence import answers_equal
+from multilingual_math_audit.evaluate.answers.glyphs import fold
 from multilingual_math_audit.evaluate.answers.grading import AnswerGrade, grade_answer
 
 HOSTILE = {
@@ -268,3 +271,13 @@ def test_mutated_texts_come_back() -> None:
         key = "".join(dice.choice(pieces) for _ in range(dice.randint(1, 6)))
         grade = grade_answer(text, key, language=dice.choice(["en", "tr", "pt", "any"]))
         assert grade.status in ("correct", "wrong", "no_answer", "unfinished", "unreadable_key", "limit")
+
+
+@pytest.mark.parametrize("environment", ["cases", "aligned", "array", "matrix", "pmatrix", "align*"])
+@pytest.mark.parametrize("key", ["42", "[0,1)", "x \\le 3", "\\{1,2\\}", "(-1, 2) \\cup (3, 4)"])
+def test_an_empty_environment_is_no_set(environment: str, key: str) -> None:
+    """Below the guard that turns an unforeseen exception into a rejection, a list without items is refused as such."""
+    empty = f"\\begin{{{environment}}}\\end{{{environment}}}"
+    for language in ("any", "en", "tr", "pt"):
+        for left, right in ((key, empty), (empty, key), (empty + " ", empty + " x")):
+            assert not equivalence._compare(fold(left), fold(right), language, Rules()).equal
