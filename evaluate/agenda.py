@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from multilingual_math_audit.errors import UsageError
-from multilingual_math_audit.evaluate.verdicts import Strategy, approves
+from multilingual_math_audit.evaluate.verdicts import STRATEGIES, Strategy, approves
 from multilingual_math_audit.records import Judgment, Solution, Verdict, judgment_id
 
 OUTCOMES: tuple[Verdict | None, ...] = ("yes", "no", None)
@@ -77,10 +77,9 @@ def preserved_strategies(stop_early: Strategy | None, *, samples: int = 3) -> tu
     >>> preserved_strategies("majority"), preserved_strategies("all")
     (('majority', 'strict_majority'), ('all',))
     """
-    strategies: tuple[Strategy, ...] = ("any", "majority", "all", "strict_majority")
     if stop_early is None:
-        return strategies
-    return tuple(strategy for strategy in strategies if _preserves(stop_early, strategy, samples))
+        return STRATEGIES
+    return tuple(strategy for strategy in STRATEGIES if _preserves(stop_early, strategy, samples))
 
 
 def _preserves(stop_early: Strategy, strategy: Strategy, samples: int) -> bool:

@@ -139,12 +139,13 @@ def judge(
     Each judgment is a request of its own with its own seed, drawn from its id. Raises what the engine raises.
     """
     failed: set[str] = set()
+    settings = plan.digest()
     yield from agenda.copies_due
     while True:
         wanted = [
             (place, sample)
             for place, sample in pending_judgments(agenda, plan)
-            if judgment_id(place.id, plan.judge, plan.digest(), sample) not in failed
+            if judgment_id(place.id, plan.judge, settings, sample) not in failed
         ]
         if not wanted:
             break

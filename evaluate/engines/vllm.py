@@ -81,7 +81,7 @@ class VllmEngine:
             raise _broken(error) from error
         self.version = vllm.__version__
         require_model(config.model, config.revision)
-        arguments = engine_arguments(config, cpu=self.cpu, context=_context(config) if self.cpu else None)
+        arguments = engine_arguments(config, cpu=self.cpu, context=longest_context(config) if self.cpu else None)
         check_names(arguments, {field.name: field for field in dataclasses.fields(EngineArgs)})
         self.arguments = arguments
         try:
@@ -289,7 +289,8 @@ def _sample(request: Request, prompt_tokens: int, output: Any, opening: str) -> 
     )
 
 
-def _context(config: EngineConfig) -> int | None:
+def longest_context(config: EngineConfig) -> int | None:
+    """The longest context a model was made for, None where its configuration cannot be read."""
     from transformers import AutoConfig
 
     try:

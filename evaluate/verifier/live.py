@@ -24,6 +24,7 @@ from multilingual_math_audit.evaluate.verifier.elicitation import (
     END,
     Branch,
     Elicited,
+    ModelFacts,
     TransformersElicitor,
     every,
 )
@@ -107,6 +108,15 @@ class Watch:
         return outcome
 
 
+def delimiter_of(model: MultiSequenceVerifier, facts: ModelFacts, threshold: float) -> str:
+    """Where a verifier asks for answers; raises UsageError for a threshold that is none and states it does not know."""
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"A threshold of {threshold} is no probability.")
+    about = {"model": facts.model, "revision": facts.revision, "layer": facts.layer, "norm": facts.norm}
+    model.require(facts.width, about)
+    return str((model.config.source or {}).get("delimiter", END))
+
+
 @dataclass(slots=True)
 class _Row:
     request: Request
@@ -131,13 +141,7 @@ class EarlyStopEngine:
         checker: Checker,
         on_outcome: Callable[[list[str], Outcome], None],
     ) -> None:
-        if not 0 <= threshold <= 1:
-            raise UsageError(f"A threshold of {threshold} is no probability.")
-        source = model.config.source or {}
-        self.delimiter = str(source.get("delimiter", END))
-        facts = elicitor.facts
-        about = {"model": facts.model, "revision": facts.revision, "layer": facts.layer, "norm": facts.norm}
-        model.require(facts.width, about)
+        self.delimiter = delimiter_of(model, elicitor.facts, threshold)
         self.elicitor, self.verifier, self.threshold = elicitor, model, threshold
         self.checker, self.on_outcome = checker, on_outcome
         self.step = every(self.delimiter) if self.delimiter.startswith("every:") else 0

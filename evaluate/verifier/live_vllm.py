@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.evaluate.engines.protocol import EngineFacts, Request, Sample, SamplingSettings
 from multilingual_math_audit.evaluate.verifier.checkers import Checker
-from multilingual_math_audit.evaluate.verifier.elicitation import END, Branch, every
-from multilingual_math_audit.evaluate.verifier.live import Outcome, Watch
+from multilingual_math_audit.evaluate.verifier.elicitation import Branch, every
+from multilingual_math_audit.evaluate.verifier.live import Outcome, Watch, delimiter_of
 from multilingual_math_audit.evaluate.verifier.model import MultiSequenceVerifier
 from multilingual_math_audit.evaluate.verifier.vllm_elicitation import VllmElicitor
 
@@ -42,12 +41,7 @@ class VllmEarlyStopEngine:
         checker: Checker,
         on_outcome: Callable[[list[str], Outcome], None],
     ) -> None:
-        if not 0 <= threshold <= 1:
-            raise UsageError(f"A threshold of {threshold} is no probability.")
-        facts = elicitor.facts
-        about = {"model": facts.model, "revision": facts.revision, "layer": facts.layer, "norm": facts.norm}
-        model.require(facts.width, about)
-        self.delimiter = str((model.config.source or {}).get("delimiter", END))
+        self.delimiter = delimiter_of(model, elicitor.facts, threshold)
         self.step = every(self.delimiter) if self.delimiter.startswith("every:") else 0
         self.elicitor, self.verifier, self.threshold = elicitor, model, threshold
         self.checker, self.on_outcome = checker, on_outcome

@@ -27,6 +27,7 @@ class VllmElicitor:
 
     def __init__(self, config: EngineConfig, *, elicitation: str = ELICITATION) -> None:
         from multilingual_math_audit.evaluate.engines.template import PromptTemplate
+        from multilingual_math_audit.evaluate.engines.vllm import longest_context
         from multilingual_math_audit.evaluate.engines.vllm_settings import (
             engine_arguments,
             prepare_environment,
@@ -42,7 +43,7 @@ class VllmElicitor:
             from vllm.config import PoolerConfig
         except ImportError:
             raise MissingExtra("The vllm engine", "vllm") from None
-        arguments = engine_arguments(config, cpu=cpu, context=_context(config) if cpu else None)
+        arguments = engine_arguments(config, cpu=cpu, context=longest_context(config) if cpu else None)
         if not cpu:
             arguments.setdefault("gpu_memory_utilization", 0.4)
         pooling = PoolerConfig(task="token_embed")
@@ -165,13 +166,3 @@ class VllmElicitor:
                 )
             states.append(rows[-len(answer.tokens) :])
         return states
-
-
-def _context(config: EngineConfig) -> int | None:
-    from transformers import AutoConfig
-
-    try:
-        model = AutoConfig.from_pretrained(config.model, revision=config.revision)
-    except Exception:
-        return None  # vLLM reads it too, and says better what is wrong
-    return getattr(model.get_text_config(), "max_position_embeddings", None)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from multilingual_math_audit.cli import examples
-from multilingual_math_audit.commands.pipeline import close_engines, finish, use_engine
+from multilingual_math_audit.commands.pipeline import finish, judge_wanted
 from multilingual_math_audit.errors import MissingExtra, UsageError
 from multilingual_math_audit.evaluate.solve import Failures
 from multilingual_math_audit.options import ENGINE_OPTIONS, JUDGE_OPTIONS, PANEL_OPTIONS, options, with_endpoints
@@ -81,29 +81,13 @@ def _open_panel(folder: str, panel: str | None, drawing: dict[str, Any]) -> Run:
 
 def judge_panel(panel: Run, config: RunConfig) -> Failures:
     """Judge every variant of a panel as often as asked; a panel that lacks nothing loads no model."""
-    from multilingual_math_audit.evaluate.judge import open_agenda, pending_judgments
-    from multilingual_math_audit.evaluate.stages import judge_stage
-    from multilingual_math_audit.records import Judgment, Problem, Solution
-
-    plan = config.judge_plan()
-    if plan.stop_early or plan.dedupe:
+    if config.stop_early or config.dedupe:
         raise UsageError(
             "An audit needs every judgment of every variant.", "Leave out --stop-early and --dedupe for it."
         )
-    panel.add_settings("judges", plan.judge, plan.settings())
-    agenda = open_agenda(
-        lambda: panel.read(Solution),
-        panel.read(Problem),
-        lambda: panel.read(Judgment),
-        wanted=lambda solution: solution.parent is not None,
-        plan=plan,
+    return judge_wanted(
+        panel, config, wanted=lambda solution: solution.parent is not None, nothing="The panel is empty."
     )
-    if not pending_judgments(agenda, plan):
-        return Failures()
-    try:
-        return judge_stage(panel, use_engine(config.judge_engine_config()), plan, agenda=agenda)
-    finally:
-        close_engines()
 
 
 def _report(panel: Run, judge: str, card: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -69,27 +70,39 @@ def solve_run(config: RunConfig, *, keep_engine: bool = False) -> tuple[Run, Fai
 
 def judge_run(run: Run, config: RunConfig) -> Failures:
     """Judge the correct solutions of a run as often as asked; a run that lacks nothing loads no model."""
+    prices = Prices(config.prices[0], config.prices[-1]) if config.prices else None
+    limited = config.max_tokens is not None or config.max_usd is not None
+    budget = Budget(max_tokens=config.max_tokens, max_usd=config.max_usd, prices=prices) if limited else None
+    correct = correct_solutions(run)
+    return judge_wanted(
+        run,
+        config,
+        wanted=lambda solution: solution.id in correct and solution.parent is None,
+        nothing="No solution is correct, so there is nothing to judge.",
+        budget=budget,
+    )
+
+
+def judge_wanted(
+    run: Run, config: RunConfig, *, wanted: Callable[[Solution], bool], nothing: str, budget: Budget | None = None
+) -> Failures:
+    """Judge the wanted solutions of a run or a panel; one that lacks no judgment loads no model.
+
+    Where no solution is wanted, `nothing` is said. A judge that cannot be opened leaves no settings behind: its name
+    may have been mistyped.
+    """
     from multilingual_math_audit.evaluate.judge import open_agenda, pending_judgments
     from multilingual_math_audit.records import Judgment
 
     plan = config.judge_plan()
-    prices = Prices(config.prices[0], config.prices[-1]) if config.prices else None
-    limited = config.max_tokens is not None or config.max_usd is not None
-    budget = Budget(max_tokens=config.max_tokens, max_usd=config.max_usd, prices=prices) if limited else None
     if plan.judge in run.manifest.get("judges", {}):
         run.add_settings("judges", plan.judge, plan.settings())
-    wanted = correct_solutions(run)
     agenda = open_agenda(
-        lambda: run.read(Solution),
-        run.read(Problem),
-        lambda: run.read(Judgment),
-        wanted=lambda solution: solution.id in wanted and solution.parent is None,
-        plan=plan,
+        lambda: run.read(Solution), run.read(Problem), lambda: run.read(Judgment), wanted=wanted, plan=plan
     )
     try:
         if not agenda.places:
-            click.echo("No solution is correct, so there is nothing to judge.", err=True)
-            return Failures()
+            click.echo(nothing, err=True)
         if not pending_judgments(agenda, plan) and not agenda.copies_due:
             return Failures()
         return judge_stage(run, use_engine(config.judge_engine_config()), plan, agenda=agenda, budget=budget)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import hub_server
 import pytest
 
 from multilingual_math_audit.benchmarks.build import Table, problem_tables, write_dataset
@@ -21,19 +20,6 @@ from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.loaders.problems import load_benchmark
 from multilingual_math_audit.records import Problem
 
-
-def _hub_module() -> ModuleType:
-    name = "hub_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().parent.parent / "hub_server.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-hub_server = _hub_module()
 SECRET = "a text its owner keeps"
 
 

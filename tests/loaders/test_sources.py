@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import http.server
-import importlib.util
 import json
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import hub_server
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -32,19 +30,6 @@ from multilingual_math_audit.loaders.sources import (
     source_url,
 )
 
-
-def _hub_module() -> ModuleType:
-    name = "hub_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().parent.parent / "hub_server.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-hub_server = _hub_module()
 RAW = b'{"answer": "4", "prompt": "What is 2 + 2?"}\n'
 
 
