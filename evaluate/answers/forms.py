@@ -17,7 +17,7 @@ from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unrea
 
 _CLEAN_START = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-+([{")
 _CLEAN_END = _CLEAN_START - frozenset("-+([{") | frozenset(")]}")
-_WRAPPING = re.compile(r"^(?:\*\*|__|`+|\"|<[a-z]+>)+|(?:\*\*|__|`+|\"|</[a-z]+>)+$")
+_WRAPPING = re.compile(r"^(?:\*\*|__|`|\"|<[a-z]+>)++|(?:\*\*|__|`|\"|</[a-z]+>)++$")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
 _MAYBE_CHOICE = re.compile(r"(?<![^\W_])[A-Ha-h](?![^\W_])(?:\s*[).:]|\s|['’]|$)")

@@ -225,7 +225,7 @@ def test_the_space_folder_imports_alone(tmp_path: Path) -> None:
 
     write_space(tmp_path / "space", accepted_folder())
     code = (
-        "import sys, pathlib; sys.path[:] = [p for p in sys.path if 'work' not in p]; sys.path.insert(0, '.');"
+        "import sys, pathlib; sys.path[:] = [p for p in sys.path if p != sys.argv[1]]; sys.path.insert(0, '.');"
         "sys.meta_path[:] = [f for f in sys.meta_path if '__editable__' not in repr(f)];"
         "import importlib; names = ['.'.join(p.with_suffix('').parts) for p in sorted(pathlib.Path('.').rglob('*.py'))"
         " if p.name != '__init__.py' and p.parts[0] != 'app.py'];"
@@ -233,7 +233,7 @@ def test_the_space_folder_imports_alone(tmp_path: Path) -> None:
         "import multilingual_math_audit as m; print(m.__file__)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path / "space", capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(Path(__file__).parents[2])], cwd=tmp_path / "space", capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert str(tmp_path) in done.stdout or done.stdout.startswith("./") or "space" in done.stdout
