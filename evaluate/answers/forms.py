@@ -17,7 +17,8 @@ from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unrea
 
 _CLEAN_START = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-+([{")
 _CLEAN_END = _CLEAN_START - frozenset("-+([{") | frozenset(")]}")
-_WRAPPING = re.compile(r"^(?:\*\*|__|`|\"|<[a-z]+>)++|(?:\*\*|__|`|\"|</[a-z]+>)++$")
+_OPENING = re.compile(r"(?:\*\*|__|[`\"]|<[a-z]+>)*+")
+_CLOSING = re.compile(r"(?:\*\*|__|[`\"]|>[a-z]+/<)*+")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
 _MAYBE_CHOICE = re.compile(r"(?<![^\W_])[A-Ha-h](?![^\W_])(?:\s*[).:]|\s|['’]|$)")
@@ -47,12 +48,20 @@ def strip(text: str) -> str:
     previous = None
     while text != previous:
         previous = text
-        text = _WRAPPING.sub("", text.strip()).strip()
+        text = text.strip()
+        text = text[_found_end(_OPENING, text) :]
+        # Read backwards from the end, so that a long run of marks in the middle costs nothing.
+        text = text[: len(text) - _found_end(_CLOSING, text[::-1])].strip()
         # An ellipsis says that more follows; a full stop only ends the sentence.
         if not text.endswith((". .", "..")):
             text = text.rstrip(".;,: ")
         text = text.removesuffix("\\").strip("$ \n\t").removeprefix("= ")
     return text
+
+
+def _found_end(pattern: re.Pattern[str], text: str) -> int:
+    match = pattern.match(text)
+    return match.end() if match else 0
 
 
 def _fixed(plain: str) -> Form | None:

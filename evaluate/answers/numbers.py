@@ -34,9 +34,10 @@ CONTINENTAL_LISTING = Notation("list", "group")
 POINT_OR_COMMA = Notation("short", "point")
 EVERY_MARK_DECIMAL = Notation("decimal", "point")
 
-# A run of digits and everything that may stand between digits of one number.
-RUN = re.compile(
-    r"\d+(?:(?:\{,\}|\{\.\}|\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[.,'](?=\d)|[ \t](?=\d{3}(?!\d)))\d+)*|\.\d+"
+_FIRST = re.compile(r"\d+|\.\d+")
+# What may stand between digits of one number, and the digits after it.
+_NEXT = re.compile(
+    r"(\{,\}|\{\.\}|\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[.,'](?=\d)|[ \t](?=\d{3}(?!\d)))(\d+)"
 )
 _GAP = re.compile(r"\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[' \t]")
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+")
@@ -84,54 +85,50 @@ def read_number(text: str, start: int, notation: Notation, *, nested: bool = Fal
     >>> read_number("1,2,3", 0, CONTINENTAL).end
     1
     """
-    match = RUN.match(text, start)
+    match = _FIRST.match(text, start)
     if match is None:
         return None
-    run = match[0]
     if start > 1 and text[start - 1] == "," and text[start - 2].isdigit():
         # In `1,2,3` the comma before the 2 separates, so the one after it does too.
         notation = Notation("list", notation.dot)
-    if run.isdigit():
-        return Reading(Fraction(to_int(run)), match.end(), run)
-    for length, plain in _plain_forms(run, notation, nested=nested):
+    parts, marks, ends = _split(text, match)
+    for count, plain in _plain_forms(parts, marks, notation, nested=nested):
         whole, _, tail = plain.partition(".")
         value = Fraction(to_int((whole or "0") + tail), 10 ** len(tail)) if tail else Fraction(to_int(whole))
-        return Reading(value, start + length, plain)
+        return Reading(value, ends[count - 1], plain)
     return None
 
 
-def _plain_forms(run: str, notation: Notation, *, nested: bool) -> Iterator[tuple[int, str]]:
-    """How much of the run is one number, and that number with a decimal point and without groups."""
-    parts, marks, ends = _split(run)
-    if plain := _one_number("".join(p + m for p, m in zip(parts, [*marks, ""], strict=True)), notation, nested=nested):
-        yield len(run), plain
-    # Not one number as a whole: the longest beginning that is.
-    for count in range(len(parts) - 1, 0, -1):
-        beginning = "".join(p + m for p, m in zip(parts[:count], [*marks[: count - 1], ""], strict=True))
+def _plain_forms(parts: list[str], marks: list[str], notation: Notation, *, nested: bool) -> Iterator[tuple[int, str]]:
+    """How many parts are one number, and that number with a decimal point and without groups; the most parts first.
+
+    Only the last two parts can differ from groups of three behind one mark. Where the parts before them are no number
+    either, that is for a reason that every beginning of more than two parts shares.
+    """
+    most = len(parts)
+    for count in (*range(most, max(2, most - 4), -1), 2, 1):
         # In `1,2,3` no comma is decimal, so its beginning `1,2` is no number either.
-        if marks[count - 1] == "," and "," in marks[: count - 1] and "." not in marks[:count]:
+        listed = count < most and marks[count - 1] == "," and "," in marks[: count - 1] and "." not in marks[:count]
+        if count > most or listed:
             continue
-        if plain := _one_number(beginning, notation, nested=nested):
-            yield ends[count - 1], plain
+        run = "".join(part + mark for part, mark in zip(parts[:count], [*marks[: count - 1], ""], strict=True))
+        if plain := _one_number(run, notation, nested=nested):
+            yield count, plain
 
 
-def _split(run: str) -> tuple[list[str], list[str], list[int]]:
-    parts: list[str] = []
-    marks: list[str] = []
-    ends: list[int] = []
-    position = 0
-    for digits in re.finditer(r"\d+", run):
-        if digits.start() > position or (not parts and run[0] == "."):
-            between = run[position : digits.start()]
-            if parts:
-                marks.append(_mark(between))
-            else:
-                parts.append("")
-                ends.append(0)
-                marks.append(".")
-        parts.append(digits[0])
-        ends.append(digits.end())
-        position = digits.end()
+def _split(text: str, first: re.Match[str]) -> tuple[list[str], list[str], list[int]]:
+    """The groups of digits, the marks between them and where each group ends, to one beyond what can be one number."""
+    if first[0].startswith("."):
+        return ["", first[0][1:]], ["."], [first.start(), first.end()]
+    parts, marks, ends = [first[0]], [], [first.end()]
+    last = False
+    while match := _NEXT.match(text, ends[-1]):
+        marks.append(_mark(match[1]))
+        parts.append(match[2])
+        ends.append(match.end())
+        if last:
+            break
+        last = len(match[2]) != 3 or marks[-1] != marks[0]
     return parts, marks, ends
 
 

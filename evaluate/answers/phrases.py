@@ -49,6 +49,7 @@ _JOIN = re.compile(
 )
 _WORD = re.compile(r"\s*(%|\\%|[€₺£$]|[^\W\d_]+(?:[./²³^][^\W_]+|[²³])*)")
 _SUFFIX = re.compile(r"['’]\s?[a-zçğıöşü]{1,8}(?!\w)", re.IGNORECASE)
+_REMARK = re.compile(r"\(([^()]*)\)")
 _STOP = re.compile(r"[.!?;\n]")
 
 
@@ -136,7 +137,8 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
     if text[position] == "(":
         # `10 (on)` and `42 (see above)`: a remark in words.
         return (
-            re.match(r"\([^()\d=]*[^\W\d_]{2,}[^()]*\)", text[position:end]) is not None
+            (remark := _REMARK.match(text, position, end)) is not None
+            and re.match(r"[^\d=]*[^\W\d_]{2}", remark[1]) is not None
             and text[last - 1] not in "+-*/^=<>"
         )
     if _FUNCTION.match(text, position):

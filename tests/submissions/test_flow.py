@@ -233,7 +233,11 @@ def test_the_space_folder_imports_alone(tmp_path: Path) -> None:
         "import multilingual_math_audit as m; print(m.__file__)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(Path(__file__).parents[2])], cwd=tmp_path / "space", capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(Path(__file__).parents[2])],
+        cwd=tmp_path / "space",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert str(tmp_path) in done.stdout or done.stdout.startswith("./") or "space" in done.stdout

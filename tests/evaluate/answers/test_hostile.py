@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import resource
 import sys
 import threading
 import tracemalloc
@@ -58,6 +59,7 @@ HOSTILE = {
     "text in text": r"\text{" * 200 + "42" + "}" * 200,
     "conditions": r"|x| + |x-1| + |x-2| + |x-3| < 4",
     "high degree": "x^{50} + x < 3",
+    "marks before a word": "\\mp\\arcsin\n\nDM\n" + "`" * 40 + "grou\x00",
 }
 
 
@@ -147,6 +149,58 @@ def test_repetitions_are_read_in_linear_time(piece: str) -> None:
         return calls
 
     assert cost(20_000) <= 40 * cost(1_000) + 400_000
+
+
+PIECES = [
+    *REPETITIONS,
+    *'`"_<>{}[]\\|&.;:=^%/@#é½²,',
+    "**",
+    "__",
+    "<b>",
+    "</b>",
+    "$$",
+    "\\\\",
+    "()",
+    "{}",
+    "(a)",
+    "is ",
+]
+PIECES += [
+    "1.",
+    "1,234",
+    "123 ",
+    "12",
+    "a.",
+    "a, ",
+    "x=1",
+    "ab",
+    "A)",
+    "\\ ",
+    "\\,",
+    "\\left(",
+    "\\frac12",
+    "\r\n",
+    "3/4 ",
+    "ve ",
+]
+
+
+def test_no_repetition_makes_a_pattern_backtrack() -> None:
+    """Every piece 26 times and 2,000 times, before a word that fits nothing, as box and as sentence, comes back.
+
+    A process of its own reads them all within a CPU limit that one exponential pattern alone would exceed.
+    """
+    pid = os.fork()
+    if pid == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+        for piece in PIECES:
+            for times in (26, 2_000):
+                for text in (f"x{piece * times}grou\x00", f"{piece * times}\n!", f"({piece * times}"):
+                    answers_equal("42", text)
+                    grade_answer(rf"So \boxed{{{text}}}.", "42")
+                    grade_answer(f"The answer is {text}", "42")
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
