@@ -36,9 +36,7 @@ EVERY_MARK_DECIMAL = Notation("decimal", "point")
 
 _FIRST = re.compile(r"\d+|\.\d+")
 # What may stand between digits of one number, and the digits after it.
-_NEXT = re.compile(
-    r"(\{,\}|\{\.\}|\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[.,'](?=\d)|[ \t](?=\d{3}(?!\d)))(\d+)"
-)
+_NEXT = re.compile(r"(\{,\}|\{\.\}|\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[.,'](?=\d)|[ \t](?=\d{3}(?!\d)))(\d+)")
 _GAP = re.compile(r"\{\s\}|\\[,;:! ]|\\thinspace ?|\\ |~|[' \t]")
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+")
 

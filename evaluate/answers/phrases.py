@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from multilingual_math_audit.evaluate.answers import words
@@ -31,6 +32,7 @@ class Value:
     formula: bool
 
 
+_MAX_STARTS = 200
 _DELIMITED = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 # A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
@@ -61,15 +63,13 @@ def first_value(text: str, start: int, end: int) -> Value | None:
     >>> first_value("is 72, in total", 2, 15).text
     '72'
     """
-    position = start
-    while match := _START.search(text, position, end):
+    for match in islice(_START.finditer(text, start, end), _MAX_STARTS):
         found = _value_at(text, match.start(), end)
         if found is not None:
             stop, formula = found
             lead = text[start : match.start()]
             stop, shown = _with_unit(text, match.start(), stop, end)
             return Value(shown, match.start(), stop, lead, formula)
-        position = match.end()
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from multilingual_math_audit.evaluate.answers import words
@@ -90,6 +91,10 @@ class _Lexer:
         self.position = 0
         self.spaced = False
         self.nested = 0
+
+    @cached_property
+    def pairs(self) -> dict[int, int]:
+        return _brace_pairs(self.text)
 
     def add(self, kind: TokenKind, text: str, value: Fraction | None = None, *, exact: bool = True) -> None:
         self.tokens.append(Token(kind, text, self.spaced, value, exact))
@@ -246,7 +251,7 @@ class _Lexer:
         start = self.position
         while start < len(self.text) and self.text[start] == " ":
             start += 1
-        close = _closing(self.text, start)
+        close = self.pairs.get(start)
         if close is None:
             return
         content = self.text[start + 1 : close]
@@ -306,16 +311,16 @@ def _is_word(run: str) -> bool:
     return len(run) > 4 or (len(run) > 3 and not run.isupper() and any(c in "aeiouAEIOU" for c in run))
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Where the brace that opens at `start` closes."""
-    if not text.startswith("{", start):
-        return None
-    depth = 0
-    for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.start()
-    return None
+def _brace_pairs(text: str) -> dict[int, int]:
+    """Where each brace that opens closes."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif match[0] == "}" and opened:
+            pairs[opened.pop()] = match.start()
+    return pairs
 
 
 def tokenize(text: str, notation: Notation) -> list[Token]:
