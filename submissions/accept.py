@@ -11,11 +11,11 @@ from typing import Literal, get_args
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from multilingual_math_audit.errors import AuditError
+from multilingual_math_audit.errors import AuditError, UsageError
 from multilingual_math_audit.store import write_atomically
 from multilingual_math_audit.submissions.strict_json import NotJson, parse_object
 from multilingual_math_audit.submissions.submission import Day, Submission, Text
-from multilingual_math_audit.submissions.validate import Fault, check_counts
+from multilingual_math_audit.submissions.validate import Fault, check, check_counts
 
 Trust = Literal["self-reported", "reproducible", "verified"]
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
@@ -66,7 +66,7 @@ def accept(submission: Submission, folder: Path, *, trust: Trust, evidence: str 
     path = folder / f"{submission.digest}.json"
     if path.exists() and read_entry(path.read_bytes()).acceptance.trust == trust:
         raise SubmissionRefused(
-            f"{path.name} is there already, as {trust}.", "To raise its level of trust, give another --trust."
+            f"{path.name} is there already, as {trust}.", "To raise its level of trust, give --run or --rerun."
         )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, entry.to_json())
@@ -85,6 +85,27 @@ def read_entry(data: bytes) -> Entry:
     if fault is not None:
         raise SubmissionRefused(str(fault))
     return entry
+
+
+def read_submission(path: Path) -> Submission:
+    """The submission of a file, or of an entry that was accepted.
+
+    Raises SubmissionRefused with the first faults where it is unsound, UsageError where it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+    checked = check(data)
+    if checked.submission is not None:
+        return checked.submission
+    try:
+        return read_entry(data).submission
+    except SubmissionRefused:
+        faults = "; ".join(map(str, checked.faults[:5]))
+        raise SubmissionRefused(
+            f"{path} is not a sound submission: {faults}.", f"math-audit validate {path} lists every fault."
+        ) from None
 
 
 def read_entries(folder: Path) -> Iterator[Entry | Unreadable]:

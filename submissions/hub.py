@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from multilingual_math_audit.errors import AuditError, UsageError
 from multilingual_math_audit.evaluate.metrics import pass_at_k
 from multilingual_math_audit.records import Grade, Judgment, Problem, Solution
 from multilingual_math_audit.store import Run, write_atomically
+from multilingual_math_audit.submissions.audits import PANEL, open_panels
 from multilingual_math_audit.submissions.submission import BenchmarkCounts, Submission
 
 RepoType = Literal["dataset", "model", "space"]
@@ -45,14 +46,18 @@ class Sending:
         return [f"{path} ({len(data):,} bytes)" for path, data in self.files.items()]
 
 
-def plan_submission(submission: Submission, run: Run | None = None) -> Sending:
-    """What sending a submission means: one JSON file, and with `run` the run's records beside it.
+def plan_submission(submission: Submission, run: Run | None = None, panels: Sequence[str | Path] = ()) -> Sending:
+    """What sending a submission means: one JSON file, and with `run` the run's records and panels beside it.
 
     Records hold solution texts. Questions whose texts may not be published are sent without their text.
     """
     files = {f"incoming/{submission.digest}.json": submission.to_json()}
     if run is not None:
-        files |= {f"runs/{submission.digest}/{name}": data for name, data in _run_files(run)}
+        beside = f"runs/{submission.digest}"
+        files |= {f"{beside}/{name}": data for name, data in _run_files(run)}
+        for number, panel in enumerate(open_panels(run, panels), 1):
+            place = f"{beside}/{PANEL}" if number == 1 else f"{beside}/{PANEL}-{number}"
+            files |= {f"{place}/{name}": data for name, data in _run_files(panel)}
     solver = submission.solver.model if submission.solver else "judges only"
     judges = ", ".join(submission.judges) or "none"
     description = (
@@ -114,6 +119,8 @@ def _run_files(run: Run) -> Iterator[tuple[str, bytes]]:
     for kind in (Solution, Grade, Judgment):
         if run.has(kind):
             yield kind.file, run.path(kind).read_bytes()
+    if (run.folder / "verifier.json").is_file():
+        yield "verifier.json", (run.folder / "verifier.json").read_bytes()
 
 
 def send(sending: Sending, repository: str, *, repo_type: RepoType = "dataset", memory: Path | None = None) -> str:

@@ -19,7 +19,9 @@ from multilingual_math_audit.evaluate.score import count_questions
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
 from multilingual_math_audit.records import Grade, Judgment, Problem, Solution, digest
 from multilingual_math_audit.store import Run, write_atomically
-from multilingual_math_audit.submissions.submission import FORMAT, Audit, RawRun, Submission
+from multilingual_math_audit.submissions.audits import Found as FoundAudit
+from multilingual_math_audit.submissions.audits import day_of, find_audits, is_panel
+from multilingual_math_audit.submissions.submission import FORMAT, RawRun, Submission
 
 REASONS = ("stopped_at_limit", "no_box", "not_yes_no", "error")
 
@@ -37,27 +39,27 @@ class About:
     raw_run: RawRun | None = None
 
 
-def pack(run: Run, about: About | None = None, *, audits: Mapping[str, Audit] | None = None) -> Submission:
-    """The submission of a run: per-question counts, settings, digests of the record files.
+def pack(run: Run, about: About | None = None, *, panels: Sequence[str | Path] = ()) -> Submission:
+    """The submission of a run: per-question counts, settings, digests of the record files, audits of judges.
 
-    `audits` are audits of the run's judges by label. Raises AuditError when the run's settings do not fit the form.
+    Audits are those of RUN/panel, or of `panels`; a judge that was audited and judged nothing of the run stands there
+    with its audit alone. Of a panel, the submission is its audits and no solver. Raises AuditError when the run's
+    settings do not fit the form, UsageError for a folder that is no panel.
     """
     known = about or About()
-    solver = run.settings.get("solver", {})
-    judges: Mapping[str, Any] = run.manifest.get("judges", {})
+    alone = is_panel(run)
     content = {
         "format": FORMAT,
         "origin": "run",
         "submitter": _present({"name": known.submitter, "contact": known.contact}),
-        "day": str(run.manifest.get("finished") or run.manifest.get("started") or "")[:10] or None,
-        "solver": _model(run, "solver", str(solver.get("solver", "unknown")), solver)
-        | {"family": known.family, "parameters": known.parameters, "released": known.released},
-        "judges": {label_of(name): _judge(run, name, facts, audits or {}) for name, facts in judges.items()},
-        "benchmarks": pack_counts(run),
+        "day": day_of(run),
+        "solver": None if alone else _solver(run, known),
+        "judges": _judges(run, find_audits(run, panels)),
+        "benchmarks": {} if alone else pack_counts(run),
         "records": {
             kind.file: _file_digest(run.path(kind)) for kind in (Problem, Solution, Grade, Judgment) if run.has(kind)
         },
-        "verifier": _verifier(run),
+        "verifier": None if alone else _verifier(run),
         "raw_run": known.raw_run.model_dump(exclude_none=True) if known.raw_run else None,
         "note": known.note,
     }
@@ -80,11 +82,17 @@ def _verifier(run: Run) -> dict[str, Any] | None:
     return _present({**counted, "model": label_of(str(counted.get("model")))})
 
 
-def write_submission(run: Run, about: About | None = None) -> Path:
+def write_submission(run: Run) -> Path:
     """Write `submission.json` into the run folder and give its path."""
     path = run.folder / "submission.json"
-    write_atomically(path, pack(run, about).to_json())
+    write_atomically(path, pack(run).to_json())
     return path
+
+
+def refresh_submission(folder: Path) -> None:
+    """Write `submission.json` of a run anew where there is one, so that it holds what was found out since."""
+    if (folder / "submission.json").is_file() and (folder / "manifest.json").is_file():
+        write_submission(Run.open(folder))
 
 
 def pack_counts(run: Run) -> dict[str, dict[str, Any]]:
@@ -180,15 +188,33 @@ def _model(run: Run, role: str, name: str, facts: Mapping[str, Any]) -> dict[str
     }
 
 
-def _judge(run: Run, name: str, facts: Mapping[str, Any], audits: Mapping[str, Audit]) -> dict[str, Any]:
-    audit = audits.get(name)
+def _solver(run: Run, known: About) -> dict[str, Any]:
+    facts = run.settings.get("solver", {})
+    model = _model(run, "solver", str(facts.get("solver", "unknown")), facts)
+    return model | {"family": known.family, "parameters": known.parameters, "released": known.released}
+
+
+def _judges(run: Run, audits: Sequence[FoundAudit]) -> dict[str, dict[str, Any]]:
+    """The run's judges with their audits, then those that were audited only."""
+    facts: Mapping[str, Any] = {} if is_panel(run) else run.manifest.get("judges", {})
+    judges = {label_of(name): _judge(run, name, settings) for name, settings in facts.items()}
+    for found in audits:
+        described = _judge(found.panel, found.judge, found.settings)
+        label = label_of(found.judge)
+        # An audit in another mode says nothing of the judge in this one: it stands beside it.
+        if label in judges and judges[label]["mode"] != described["mode"]:
+            label = f"{label[:80]} ({described['mode']})"
+        judges[label] = judges.get(label, described) | {"audit": found.audit}
+    return judges
+
+
+def _judge(run: Run, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return _present(
         _model(run, "judge", name, facts)
         | {
             "judgments": int(facts.get("samples", 3)),
             "stop_early": facts.get("stop_early"),
             "dedupe": bool(facts.get("dedupe", False)),
-            "audit": audit.model_dump(exclude_none=True) if audit else None,
         }
     )
 

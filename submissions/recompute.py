@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from multilingual_math_audit.evaluate.metrics import Interval, question_bootstrap
 from multilingual_math_audit.store import Run
-from multilingual_math_audit.submissions.pack import pack_counts
+from multilingual_math_audit.submissions.pack import pack
 from multilingual_math_audit.submissions.submission import BenchmarkCounts, Submission
 from multilingual_math_audit.submissions.validate import Fault
 
@@ -29,17 +30,83 @@ class Agreement:
         return self.difference.low <= 0 <= self.difference.high
 
 
-def compare_with_run(submission: Submission, run: Run) -> list[Fault]:
-    """Where the submission's counts are not those of the run's records; nothing where all are."""
-    recomputed = pack_counts(run)
-    faults = [
-        Fault(f"benchmarks.{name}", "not in both") for name in sorted(set(recomputed) ^ set(submission.benchmarks))
-    ]
-    for name in sorted(set(recomputed) & set(submission.benchmarks)):
-        theirs = by_question(submission.benchmarks[name].model_dump(exclude_none=True))
-        ours = by_question(recomputed[name])
-        faults += [Fault(f"benchmarks.{name}.{path}", message) for path, message in _differences(theirs, ours)]
+def compare_with_run(submission: Submission, run: Run, panels: Sequence[str | Path] = ()) -> list[Fault]:
+    """Where the submission is not what the run's records give; nothing where it is.
+
+    Compared are all counts per question, who solved and judged under which settings, and, as far as the submission
+    holds them, the audits (of RUN/panel or of `panels`) and the verifier's counts. What a run does not know of itself
+    (submitter, family, size, release, cost, note) is not compared, nor is how its files are written (`records`).
+    """
+    recomputed = pack(run, panels=panels)
+    theirs, ours = submission.benchmarks, recomputed.benchmarks
+    faults = [Fault(f"benchmarks.{name}", _one_sided(name in theirs)) for name in sorted(set(theirs) ^ set(ours))]
+    for name in sorted(set(theirs) & set(ours)):
+        found = [*_scalars(theirs[name], ours[name]), *_columns(theirs[name], ours[name])]
+        faults += [Fault(f"benchmarks.{name}.{path}", message) for path, message in found]
+    faults += [Fault(path, message) for path, message in _described(submission, recomputed)]
     return faults
+
+
+def _scalars(theirs: BenchmarkCounts, ours: BenchmarkCounts) -> Iterator[tuple[str, str]]:
+    yield from _unequal(theirs.samples, ours.samples, "samples")
+    yield from _unequal(theirs.digest, ours.digest, "digest")
+
+
+def _columns(theirs: BenchmarkCounts, ours: BenchmarkCounts) -> Iterator[tuple[str, str]]:
+    yield from _differences(
+        by_question(theirs.model_dump(exclude_none=True)), by_question(ours.model_dump(exclude_none=True))
+    )
+
+
+def _described(submission: Submission, recomputed: Submission) -> Iterator[tuple[str, str]]:
+    """Where solver, judges, audits and verifier differ; what the run found out later than the submission is passed."""
+    theirs, ours = (_description(part) for part in (submission, recomputed))
+    used = {label for counts in recomputed.benchmarks.values() for label in counts.judges}
+    for label in list(ours["judges"]):
+        mine = theirs["judges"].get(label)
+        if mine is None and label not in used:
+            del ours["judges"][label]
+        elif mine is not None and "audit" not in mine:
+            ours["judges"][label].pop("audit", None)
+    if "verifier" not in theirs:
+        ours.pop("verifier", None)
+    yield from _unequal(theirs, ours, "")
+
+
+def _description(submission: Submission) -> dict[str, Any]:
+    unknown = {"family", "parameters", "released"}
+    parts = submission.model_dump(
+        exclude_none=True,
+        include={"solver", "judges", "verifier"},
+        exclude={"solver": unknown, "judges": {"__all__": unknown}},
+    )
+    return {"judges": {}, **parts}
+
+
+def _unequal(theirs: Any, ours: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The innermost places where two values of JSON differ."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in sorted({*theirs, *ours}):
+            here = f"{path}.{key}" if path else str(key)
+            if key in theirs and key in ours:
+                yield from _unequal(theirs[key], ours[key], here)
+            else:
+                yield here, _one_sided(key in theirs)
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        for place, (left, right) in enumerate(zip(theirs, ours, strict=True)):
+            yield from _unequal(left, right, f"{path}[{place}]")
+    elif theirs != ours:
+        yield path, f"{_short(theirs)} in the submission, {_short(ours)} in the records"
+
+
+def _one_sided(in_submission: bool) -> str:
+    return "in the submission, not in the records" if in_submission else "in the records, not in the submission"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} entries"
+    return "nothing" if value is None else str(value)[:80]
 
 
 def by_question(counts: Mapping[str, Any], prefix: str = "") -> dict[tuple[str, str], int]:

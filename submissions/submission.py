@@ -295,7 +295,7 @@ class Submission(_Part):
     format: Literal["multilingual-math-audit/submission-1"]
     origin: Literal["run", "publication"] = Field(description="From a run of this package, or from published counts.")
     submitter: Submitter
-    day: Day | None = Field(None, description="The day the run ended.")
+    day: Day | None = Field(None, description="The day the run was begun.")
     solver: Model | None = Field(None, description="Absent only where a judge's audit is all there is.")
     judges: Annotated[dict[Label, Judge], Field(max_length=20)] = Field(default_factory=dict)
     benchmarks: Annotated[dict[Label, BenchmarkCounts], Field(max_length=40)] = Field(default_factory=dict)

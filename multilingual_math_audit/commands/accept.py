@@ -22,31 +22,32 @@ from multilingual_math_audit.errors import UsageError
 @click.option(
     "--run", "run_folder", type=click.Path(), help="The raw run: counts are recomputed; makes it reproducible."
 )
+@click.option("--panel", "panels", multiple=True, type=click.Path(), help="A panel of an audit [default: RUN/panel].")
 @click.option("--rerun", type=click.Path(), help="Your own rerun of a part; when it agrees, makes it verified.")
 @click.option("--changelog", type=click.Path(path_type=Path), help="A file that gets a line about it.")
-def command(file: Path, into: Path, run_folder: str | None, rerun: str | None, changelog: Path | None) -> None:
+def command(
+    file: Path,
+    into: Path,
+    run_folder: str | None,
+    panels: tuple[str, ...],
+    rerun: str | None,
+    changelog: Path | None,
+) -> None:
     """Check FILE again, decide its level of trust, and write its entry; its file name is the digest of its content.
 
     Without --run it is self-reported. With --run the counts are recomputed from the records and must be equal. With
     --rerun your own samples must agree with the submitted counts within the interval of their difference.
     """
     from multilingual_math_audit.store import Run
-    from multilingual_math_audit.submissions.accept import Trust, accept
+    from multilingual_math_audit.submissions.accept import Trust, accept, read_submission
     from multilingual_math_audit.submissions.pack import pack
     from multilingual_math_audit.submissions.recompute import compare_with_rerun, compare_with_run
-    from multilingual_math_audit.submissions.validate import check
 
-    try:
-        checked = check(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
-    if checked.submission is None:
-        raise UsageError(f"{file} cannot be accepted: {'; '.join(map(str, checked.faults[:5]))}.")
-    submission = checked.submission
+    submission = read_submission(file)
     trust: Trust = "self-reported"
     evidence = None
     if run_folder is not None:
-        if faults := compare_with_run(submission, Run.open(run_folder)):
+        if faults := compare_with_run(submission, Run.open(run_folder), panels):
             raise UsageError(f"The counts are not those of the run: {'; '.join(map(str, faults[:5]))}.")
         trust, evidence = "reproducible", "The counts were recomputed from the run's records and are equal."
     if rerun is not None:

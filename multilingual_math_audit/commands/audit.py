@@ -93,6 +93,8 @@ def judge_panel(panel: Run, config: RunConfig) -> Failures:
 def _report(panel: Run, judge: str, card: str | None) -> None:
     from multilingual_math_audit.cards.judge_card import write_judge_card
     from multilingual_math_audit.evaluate.audit import audit_panel
+    from multilingual_math_audit.submissions.audits import PANEL
+    from multilingual_math_audit.submissions.pack import refresh_submission
 
     audit = audit_panel(panel, judge)
     console = Console()
@@ -116,6 +118,9 @@ def _report(panel: Run, judge: str, card: str | None) -> None:
         click.echo(f"The card has no figures: {missing}", err=True)
         path = write_judge_card(audit, panel, folder, figures=False)
     click.echo(f"Judge card: {path}")
+    if panel.folder.name == PANEL:
+        # The panel drawn from a run lies in it, and the run's submission carries the audit.
+        refresh_submission(panel.folder.resolve().parent)
 
 
 def _print_plan(half_width: float, folder: str | None, config: RunConfig) -> None:

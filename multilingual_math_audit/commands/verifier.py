@@ -280,18 +280,21 @@ class TrainingLine:
 def select(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str | None, **values: Any) -> None:
     """Best-of-N by every scorer beside self-consistency: accuracy, calibration, and what is beyond chance.
 
-    The numbers go to select.json, and into the run that the states lie in: scores.jsonl and verifier.json.
+    The numbers go to select.json, and into the run that the states lie in: scores.jsonl, verifier.json and
+    submission.json.
     """
     from multilingual_math_audit.evaluate.verifier.experiment import Experiment
     from multilingual_math_audit.evaluate.verifier.states import find_states
     from multilingual_math_audit.evaluate.verifier.tables import show_selection
     from multilingual_math_audit.evaluate.verifier.trial import Selection
+    from multilingual_math_audit.submissions.pack import refresh_submission
 
     experiment = Experiment.open(checkpoints)
     for one in states:
         trial = Selection.run(experiment, find_states(one), unseen=unseen, kind=values["recalibrate"])
         show_selection(trial)
         click.echo(f"Numbers: {trial.save(Path(values['out'] or experiment.folder))}")
+        refresh_submission(trial.states.folder.resolve().parent)
         if plots:
             from multilingual_math_audit.evaluate.verifier.plots import plot_selection
 

@@ -29,6 +29,7 @@ from multilingual_math_audit.evaluate.statistics import Difference, paired_boots
 from multilingual_math_audit.records import Judgment, Solution, Verdict, judgment_id
 from multilingual_math_audit.runfile import load_config
 from multilingual_math_audit.store import Run
+from multilingual_math_audit.submissions.pack import write_submission
 
 
 def call(*arguments: str) -> Result:
@@ -267,8 +268,13 @@ def test_further_edits_doses_and_natural_errors_are_reported(tmp_path: Path) -> 
 
 
 def test_an_interrupted_audit_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """A server that fails half of the requests leaves them pending; the same command asks only those again."""
+    """A server that fails half of the requests leaves them pending; the same command asks only those again.
+
+    The run's submission, written when it was scored, then holds the audit.
+    """
     run = make_run(tmp_path / "run", items=2)
+    written = write_submission(run)
+    assert json.loads(written.read_text())["judges"] == {}
 
     def refuse(messages: Any, seed: int) -> Any:
         from chat_server import Fault
@@ -290,6 +296,10 @@ def test_an_interrupted_audit_goes_on_where_it_stopped(tmp_path: Path) -> None:
     card = json.loads((panel.folder / "cards" / "always_yes" / "judge_card.json").read_text("utf-8"))
     assert card["audit"]["pending"] == 0
     assert card["audit"]["verdict"] == ["not enough data"]
+    counted = json.loads(written.read_text())["judges"]["always_yes"]["audit"]["benchmarks"]
+    assert {name: part["accepted"]["clean"]["majority"] for name, part in counted.items()} == {
+        "jars_en": 2, "jars_pt": 2, "jars_tr": 2,
+    }  # fmt: skip
 
 
 def test_an_audit_refuses_to_stop_early(panel: Path) -> None:

@@ -12,12 +12,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 from hub_server import HubServer
+from starter_run import make_run
 
 from multilingual_math_audit.cli import cli
 from multilingual_math_audit.errors import AuditError
-from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
-from multilingual_math_audit.loaders.problems import load_benchmark
-from multilingual_math_audit.records import Grade, Judgment, Record, Solution, digest, seed_from
+from multilingual_math_audit.records import Grade
 from multilingual_math_audit.store import Run
 from multilingual_math_audit.submissions.accept import read_entry
 from multilingual_math_audit.submissions.pack import About, pack
@@ -25,31 +24,6 @@ from multilingual_math_audit.submissions.recompute import compare_with_rerun, co
 from multilingual_math_audit.submissions.validate import check
 
 TOKEN = "hf_test"
-
-
-def make_run(folder: Path, *, samples: int = 2, share: float = 0.5, limit: int = 72) -> Run:
-    """A run over the starter set in which a seeded share of samples is right, each judged three times."""
-    problems = load_benchmark("starter_en")[:limit]
-    solver = {"solver": "org/tiny", "temperature": 0.6, "top_p": 0.95, "budget": 256, "mode": "non-thinking"}
-    run = Run.create(folder, {"solver": solver, "samples": {"starter_en": samples}, "problems": "x"})
-    run.add_settings("judges", "org/reader", {"samples": 3, "budget": 128, "mode": "thinking", "stop_early": None})
-    records: list[Record] = list(problems)
-    for problem in problems:
-        for sample in range(samples):
-            name = digest(problem.id, sample)
-            right = seed_from("right", name) < share * 2**31
-            records.append(
-                Solution(name, problem.id, "org/tiny", sample, "secret chain of thought", completion_tokens=9)
-            )
-            records.append(Grade(name, GRADER_VERSION, right, "correct" if right else "wrong"))
-            for number in range(3 if right else 0):
-                yes = seed_from(name, number) % 3 > 0
-                records.append(
-                    Judgment(digest(name, number), name, "org/reader", number, "x", "verdict", "yes" if yes else "no",
-                             completion_tokens=5)
-                )  # fmt: skip
-    run.append(records)
-    return run
 
 
 @pytest.fixture

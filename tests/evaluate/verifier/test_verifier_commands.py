@@ -19,7 +19,7 @@ from multilingual_math_audit.evaluate.verifier.synthetic import SynStream, synst
 from multilingual_math_audit.evaluate.verifier.training import Regime, fit, plan, train
 from multilingual_math_audit.records import Problem, Score
 from multilingual_math_audit.store import Run
-from multilingual_math_audit.submissions.pack import pack
+from multilingual_math_audit.submissions.pack import pack, write_submission
 
 HEADER = StatesHeader("m", "r1", 2, "post", "bfloat16", "every:9", "Answer: {", "exact", 16, 2)
 PROBLEMS = 24
@@ -73,6 +73,7 @@ def test_train_select_and_submit(run: Path, capsys: pytest.CaptureFixture[str]) 
     assert "validation Brier" in capsys.readouterr().out
     assert call("verifier", "select", run, "--checkpoints", out) == 2
     assert "--unseen" in capsys.readouterr().err
+    assert "verifier" not in json.loads(write_submission(Run.open(run)).read_text())
     assert call("verifier", "select", run, "--checkpoints", out, "--unseen", "--recalibrate", "isotonic") == 0
     shown = capsys.readouterr().out
     names = ("self-consistency", "token probability", "probe", "probe + vote", "msv1", "msv4")
@@ -85,6 +86,8 @@ def test_train_select_and_submit(run: Path, capsys: pytest.CaptureFixture[str]) 
     assert scores["msv4", 4].value == pytest.approx(rows["msv4"]["best_of"]["4"]["mean"])
     counted = pack(opened).verifier
     assert counted is not None
+    written = json.loads((run / "submission.json").read_text())["verifier"]
+    assert written == counted.model_dump(exclude_none=True)
     groups = counted.selectors["self-consistency"]["b"].best_of[-1]
     assert groups.correct / groups.groups == pytest.approx(rows["self-consistency"]["best_of"]["4"]["mean"])
 
