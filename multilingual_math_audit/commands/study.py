@@ -77,21 +77,25 @@ def run_step(step: Step) -> bool:
 def print_plan(study: Study, steps: list[Step]) -> None:
     """Print the matrix of a study with expected samples, tokens and GPU hours."""
     table = Table(title=f"Study {escape(study.name)}", title_justify="left")
-    for heading in ("step", "what", "samples", "tokens (M)", "GPU hours"):
+    for heading in ("step", "what", "samples", "tokens", "GPU hours"):
         table.add_column(heading, justify="left" if heading in ("step", "what") else "right")
     for step in steps:
         if step.samples:
             hours = step.gpu_hours(study.expected)
-            row = (f"{step.samples:,}", f"{step.tokens / 1e6:,.1f}", f"{hours:,.1f}")
+            row = (f"{step.samples:,}", _amount(step.tokens), f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}")
             table.add_row(step.verb, escape(step.what), *row)
     total = sum(step.tokens for step in steps)
     hours = sum(step.gpu_hours(study.expected) for step in steps)
-    table.add_row("all", "", "", f"{total / 1e6:,.1f}", f"{hours:,.1f}")
+    table.add_row("all", "", "", _amount(total), f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}")
     Console().print(table)
     click.echo(
         f"Expected: {study.expected.correct:.0%} of answers correct, "
         f"{study.expected.tokens_per_gpu_second:,.0f} tokens per GPU and second."
     )
+
+
+def _amount(tokens: float) -> str:
+    return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.1f} k"
 
 
 def _write_groups(study: Study) -> None:
