@@ -25,12 +25,15 @@ _CONCLUDES = re.compile(
 )
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
-    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
-    r"also|então|portanto|approximately|exactly|the\s+number|just|o\s+número|that)?\s*$",
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us|measures?|medem?)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
+    r"also|então|portanto|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
-    r"\b(?:there\s+(?:are|is)|we\s+have|existem?|há|são|toplam)\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
+    r"(?:\b(?:there\s+(?:are|is)|we\s+have|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|precisa(?:rá|mos)?\s+de|"
+    r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá)?|percorre(?:u|rá)?)|"
+    r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:needs?|requires?|spen[dt]s?|pays?|paid|earns?|costs?|takes?|travels?|sold|sells?|"
+    r"buys?|weighs?|receives?|saves?))\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
     r"ao\s+todo|um\s+total\s+de|tam\s+olarak)?\s*$",
     re.IGNORECASE,
 )
@@ -41,6 +44,11 @@ _TR_ENDING = re.compile(
 )
 _CORRECT = re.compile(r"\s*is\s+(?:the\s+)?(?:correct|right)(?:\s+(?:answer|option|choice))?\s*\.?\s*$", re.IGNORECASE)
 _IS_WORDS = re.compile(r"\b(?:is|are|é|são)\s+((?:[^\W\d_]+\s?){1,3})\.?\s*$", re.IGNORECASE)
+_HAS_NONE = re.compile(
+    r"\b(?:has|have|there\s+(?:is|are)|denklemin|sistemin|eşitsizliğin|equação|sistema|inequação)\s+(no\s+(?:real\s+)?solutions?|"
+    r"(?:reel\s+)?çözümü\s+yok(?:tur)?|não\s+tem\s+solução)\s*\.?\s*$",
+    re.IGNORECASE,
+)
 _NEGATED_BEFORE = re.compile(r"\b(?:not|não|never)\b[^.]{0,6}$", re.IGNORECASE)
 _EACH = frozenset({"per", "each", "in", "por", "cada", "ao", "no", "altogether", "toplamda"})
 _NEUTRAL = frozenset(
@@ -105,6 +113,8 @@ def closing_sentence(text: str) -> Statement | None:
 def _in_words(sentence: str) -> Statement | None:
     if fold_case(sentence.strip(" .")) in words.EMPTY:
         return Statement(sentence, "sentence", "low")
+    if match := _HAS_NONE.search(sentence):
+        return Statement(match[1], "sentence", "low")
     if (match := _IS_WORDS.search(sentence)) and not _NEGATED_BEFORE.search(sentence[: match.start(1)]):
         phrase = match[1].strip()
         if fold_case(phrase) in words.FIXED or fold_case(phrase) in words.EMPTY:
@@ -116,8 +126,8 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     before, rest = sentence[: value.start], sentence[value.end :]
     after = rest.strip(" .!*$\n")
     trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
-    near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])][-3:]
-    if _NEGATED_BEFORE.search(before) or any(word in words.QUALIFIERS for word in [*trailing, *near]):
+    near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])][-4:]
+    if _NEGATED_BEFORE.search(before) or any(word in words.QUALIFIERS for word in trailing) or words.is_qualified(near):
         return False
     if re.fullmatch(r"\(?[A-H]\)?", value.text):
         return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)

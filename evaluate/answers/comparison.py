@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from multilingual_math_audit.evaluate.answers.realsets import is_set, sets_equal
 from multilingual_math_audit.evaluate.answers.relations import named, relations_equal, shortened
-from multilingual_math_audit.evaluate.answers.scalars import Verdict, scalars_equal
+from multilingual_math_audit.evaluate.answers.scalars import Verdict, infinite, scalars_equal
 from multilingual_math_audit.evaluate.answers.shapes import Form, ratio_value
 from multilingual_math_audit.evaluate.answers.trees import Node, Unreadable, contains, negative, number, symbols
 
 _SOFT_UNITS = frozenset({"unit", "unit^2", "unit^3", None})
 _MAX_MATCHED = 80
+# `y = x^2` and `f(x) = x^2` describe one curve.
+_GRAPHS = tuple({"y", f"{name}(x)"} for name in "fghy")
 NO = Verdict(False, "form")
 
 
@@ -47,7 +49,7 @@ def forms_equal(key: Form, answer: Form, rules: Rules) -> Verdict:
     if (verdict := _collections(key, answer, rules)).equal:
         return verdict
     if (is_set(key) and is_set(answer)) or _is_finite_set_pair(key, answer):
-        if key.kind == answer.kind == "group":
+        if {key.kind, answer.kind} <= {"group", "list"} and (_are_points(key) or _are_points(answer)):
             return verdict
         return Verdict(sets_equal(key, answer), "set")
     return verdict
@@ -60,6 +62,15 @@ def _is_bare(form: Form) -> bool:
 
 def _is_finite_set_pair(key: Form, answer: Form) -> bool:
     return (is_set(key) and answer.kind in ("set", "scalar")) or (is_set(answer) and key.kind in ("set", "scalar"))
+
+
+def _are_points(form: Form) -> bool:
+    """Whether pairs in round brackets may as well be points as open intervals."""
+    pairs = form.items if form.kind == "list" else (form,)
+    return all(
+        pair.kind == "group" and pair.text == "()" and not any(end.node and infinite(end.node) for end in pair.items)
+        for pair in pairs
+    )
 
 
 def _plain(form: Form) -> Form:
@@ -161,7 +172,7 @@ def _relations(key: Form, answer: Form, rules: Rules) -> Verdict | None:
             return _approximate(form, other, rules, is_key=is_key)
     own, given = named(key), named(answer)
     if key.kind == answer.kind == "relation":
-        if own and given and own[0] == given[0]:
+        if own and given and (own[0] == given[0] or {own[0], given[0]} in _GRAPHS):
             return forms_equal(own[1], given[1], rules)
         if key.text == answer.text == "=" or (relations_equal(key, answer)):
             return Verdict(relations_equal(key, answer), "equation")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from multilingual_math_audit.evaluate.answers import words
+from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.trees import INFINITY, ONE, TWO, Node, Unreadable, number, power, quotient
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ _NAMES = frozenset(
     "overline bar vec hat widehat overrightarrow tilde widetilde dot ddot overbar angle triangle measuredangle Delta "  # noqa: SIM905
     "nabla odot".split()
 )
+_SAME_MARK = {"overline": "bar", "overbar": "bar", "overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde"}
 _BIG = frozenset({"sum", "prod", "int", "lim"})
 OPERANDS = _FRACTIONS | _BINOMIALS | _NAMES | _BIG | {"sqrt", "surd", "infty", "pi"}
 _INVERSES = {"sin": "asin", "cos": "acos", "tan": "atan", "cot": "acot"}
@@ -74,7 +77,7 @@ def _decorated(parser: Parser, name: str) -> Node:
         inner = parser.tokens[start : parser.position]
     if not inner or any(token.kind == "num" for token in inner):
         raise Unreadable("a mark over nothing")
-    return Node("sym", name=name + ":" + "".join(token.text for token in inner))
+    return Node("sym", name=_SAME_MARK.get(name, name) + ":" + "".join(token.text for token in inner))
 
 
 def function(parser: Parser, name: str) -> Node:
@@ -191,6 +194,18 @@ def subscripted(parser: Parser, name: str) -> Node:
     return Node("idx", (index,), name=name)
 
 
+def base(parser: Parser) -> Node:
+    """The base of a numeral, also as a word: `101_{\\text{two}}`."""
+    start = parser.position
+    inner = parser.tokens[start + 1 : start + 3]
+    if len(inner) == 2 and inner[0].kind == "word" and inner[1].kind == "close":
+        value = words.NUMBER_WORDS.get(fold_case(inner[0].text))
+        if value is not None:
+            parser.position = start + 3
+            return number(value)
+    return parser.argument()
+
+
 def choose_with_upper(parser: Parser) -> Node:
     """`^{10}C_3` and `^{10}A_3`: combinations and arrangements as written in Portugal."""
     parser.position += 1
@@ -221,6 +236,12 @@ def stacked(parser: Parser) -> Node | None:
             return quotient(top, bottom) if token.text == "over" else Node("fn", (top, bottom), name="binomial")
         position = parser.partner[position] + 1 if token.kind == "open" else position + 1
     return None
+
+
+def remainder(value: Node, modulus: Node) -> Node:
+    """`a \\bmod m`: what is left of a after the whole multiples of m."""
+    whole = Node("fn", (quotient(value, modulus),), name="floor")
+    return Node("add", (value, Node("mul", (number(-1), modulus, whole))))
 
 
 def skip_degree(parser: Parser) -> bool:

@@ -28,7 +28,9 @@ _DENIED_AFTER = re.compile(r"[\s$\\)\].]{0,6}(?:değil)", re.IGNORECASE)
 _UNIT_AFTER = re.compile(r"\$?\s?(?:\\?%|\^\{?\\circ\}?|°|(?:percent|pct|per cent|por cento)\b)", re.IGNORECASE)
 _MINUS_BEFORE = re.compile(r"(?:^|[=($ \n{])[-−]$")
 _WRONG = re.compile(
-    r"wrong|incorrect|not\s+(?:right|correct)|mistake|error|yanlış|hata|errad|incorret|erro\b", re.IGNORECASE
+    r"wrong|incorrect|not\s+(?:right|correct)|mistake|error|second\s+thought|scratch|forgot|oops|yanlış|hata|unut|errad|"
+    r"incorret|erro\b|esqueci",
+    re.IGNORECASE,
 )
 _STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}|[*_${}\\]|\\[,;! ]")
 _WINDOW = 400

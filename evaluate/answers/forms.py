@@ -10,6 +10,7 @@ from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.brackets import partners, with_roles
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.numbers import Notation
+from multilingual_math_audit.evaluate.answers.parser import parse
 from multilingual_math_audit.evaluate.answers.quantities import read_quantity
 from multilingual_math_audit.evaluate.answers.shapes import EMPTY, REALS, Form
 from multilingual_math_audit.evaluate.answers.tokens import Token, tokenize
@@ -253,7 +254,9 @@ class Reader:
             return form
         if (form := self.named_set(start, end)) is not None:
             return form
-        colons = [p for p in self.top(start, end) if self.tokens[p].text == ":" and self.tokens[p].kind == "op"]
+        if (form := self.scaled_matrix(start, end, depth)) is not None:
+            return form
+        colons = [p for p in self.top(start, end) if self.is_colon(p, start, end)]
         if colons and not any(token.kind == "word" for token in self.tokens[start : colons[-1]]):
             bounds = [start - 1, *colons, end]
             return Form("ratio", tuple(self.value(a + 1, b, depth) for a, b in itertools.pairwise(bounds)))
@@ -282,6 +285,35 @@ class Reader:
         bounds = [start - 1, *(p for p, _ in signs), end]
         items = tuple(self.value(a + 1, b, depth + 1) for a, b in itertools.pairwise(bounds))
         return Form("union", items, text=" ".join(name for _, name in signs))
+
+    def is_colon(self, position: int, start: int, end: int) -> bool:
+        """The sign of a ratio: `:`, or `to` between two numbers."""
+        token = self.tokens[position]
+        if token.kind == "word" and token.text == "to" and start < position < end - 1:
+            return self.tokens[position - 1].kind == self.tokens[position + 1].kind == "num"
+        return token.text == ":" and token.kind == "op"
+
+    def scaled_matrix(self, start: int, end: int, depth: int) -> Form | None:
+        """`\\frac{1}{2}\\begin{pmatrix}...`: a number times every cell."""
+        close = self.tokens[end - 1]
+        if close.kind != "close" or not close.text.startswith("env:"):
+            return None
+        opened = self.partner[end - 1]
+        stop = opened - 1 if self.tokens[opened - 1].text == "*" else opened
+        if not start < stop < opened + 1 or opened >= end - 1:
+            return None
+        matrix = self.environment(opened, end, depth)
+        if matrix.kind != "matrix" or matrix.text == "det":
+            return None
+        factor = number(-1) if stop == start + 1 and self.tokens[start].text == "-" else None
+        factor = factor or parse(self.tokens, self.partner, start, stop)
+        rows = []
+        for row in matrix.items:
+            if any(cell.node is None or cell.unit for cell in row.items):
+                return None
+            cells = (replace(cell, node=Node("mul", (factor, cell.node or factor))) for cell in row.items)
+            rows.append(replace(row, items=tuple(cells)))
+        return replace(matrix, items=tuple(rows))
 
     def is_set_at(self, position: int) -> bool:
         token = self.tokens[position]

@@ -91,6 +91,10 @@ class Parser:
                         continue
                     factor = power(factor, Node("num", value=Fraction(-1)))
                 factors.append(factor)
+            elif self.at("bmod", "mod"):
+                self.position += 1
+                whole = factors[0] if len(factors) == 1 else Node("mul", children_checked(factors))
+                factors = [constructs.remainder(whole, self.signed_power())]
             elif self.starts_operand(token):
                 if token.kind == "num" and not self.follows_number_well():
                     raise Unreadable("a number right after another value")
@@ -231,8 +235,7 @@ class Parser:
         self.position += 1
         if self.at("_"):
             self.position += 1
-            base = self.argument()
-            return Node("base", (base,), name=token.text)
+            return Node("base", (constructs.base(self),), name=token.text)
         if not token.exact or token.value is None:
             raise Unreadable("letters among digits")
         node = number(token.value, token.text if "." in token.text and "e" not in token.text else "")

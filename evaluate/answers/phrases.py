@@ -38,14 +38,19 @@ _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 # A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
 _START = re.compile(
     rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^\n]{{0,120}}[)\]}}\[])"
-    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥≠∈+*/^]|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
+    r"|(?<![\w'’])(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])(?=\s?[\d(√π\\/*^_]|\s[a-zθ](?!\w)|[\s.]*$)"
+    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥⩽⩾≦≧≠∈+*/^]|!=|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
 )
 _ATOM = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"
     r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|[α-ωΔ]"
-    r"|[-+−–±×·÷*/^_=<>≤≥≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
+    r"|[-+−–±×·÷*/^_=<>≤≥⩽⩾≦≧≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
 )
-_FUNCTION = re.compile(r"(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])")
+_FUNCTION_NAMES = "sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi"
+_FUNCTION = re.compile(rf"(?:{_FUNCTION_NAMES})(?![a-z])")
+_AFTER_FUNCTION = re.compile(rf"(?<![A-Za-z])(?:{_FUNCTION_NAMES})(?:_\w|_\{{\w+\}})?$")
+# `4.5 x 10^4`: the letter as a sign of multiplication.
+_TIMES_X = re.compile(r"[xX]\s?(?=10\s?(?:\^|\*\*|[⁰¹²³⁴-⁹⁻]))")
 _JOIN = re.compile(
     r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ile|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
 )
@@ -118,6 +123,9 @@ def _run(text: str, start: int, end: int) -> int:
                 continue
             break
         atom = match[0]
+        if gap > last > start and text[last - 1].isdigit() and (times := _TIMES_X.match(text, gap)):
+            position = last = times.end()
+            continue
         if gap > position and not depth and _is_prose(text, gap, end, last):
             break
         if atom in "'’" and _SUFFIX.match(text, gap):
@@ -145,15 +153,17 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
         return False
     if text[position].isalpha():
         before = text[last - 1]
-        if before in "+-−*/^=<>≤≥×·(∈":
+        if before in "+-−*/^=<>≤≥⩽⩾≦≧×·(∈":
             return False
-        return re.match(r"[A-Za-z]\s?[-+*/^=<>≤≥]", text[position : position + 3]) is None or before.isalpha()
+        return re.match(r"[A-Za-z]\s?[-+*/^=<>≤≥⩽⩾≦≧]", text[position : position + 3]) is None or before.isalpha()
     if text[position].isdigit():
         # Groups of thousands and mixed numbers go on; another number does not.
         run = re.match(r"\d{3}(?!\d)|\d+/\d", text[position:end])
+        if _AFTER_FUNCTION.search(text, max(0, last - 16), last):
+            return False
         return (
             run is None
-            and text[last - 1] not in "+-−*/^=<>≤≥×·÷(√±∈}"
+            and text[last - 1] not in "+-−*/^=<>≤≥⩽⩾≦≧≠×·÷(√±∈}"
             and not text[:last].endswith(("cdot", "times", "le", "ge", "leq", "geq", "neq", "pm", "ne"))
         )
     return False

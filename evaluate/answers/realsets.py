@@ -160,6 +160,8 @@ class _Builder:
         low_in, high_in = form.text[0] == "[", form.text[1] == "]"
         if low > high and not self.close(low, high):
             raise Unreadable("an interval that runs backwards")
+        if self.close(low, high) and not (low_in and high_in):
+            raise Unreadable("an interval with nothing inside")
 
         def has(x: Any) -> bool:
             if self.close(x, low) or self.close(x, high):

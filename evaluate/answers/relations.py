@@ -83,7 +83,7 @@ def shortened(form: Form) -> Form | None:
     values = [item.node for item in form.items]
     constant = [node is not None and not symbols(node) and not contains(node, "idx") for node in values]
     start = 0 if constant[0] else 1
-    if start == 1 and len(form.items) == 2:
+    if len(form.items) == 2 and not all(constant):
         return form
     for left, right in zip(values[start:], values[start + 1 :], strict=False):
         if left is None or right is None or not scalars_equal(left, right).equal:

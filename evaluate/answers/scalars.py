@@ -58,6 +58,8 @@ def scalars_equal(left: Node, right: Node) -> Verdict:
         return Verdict(True, "rational") if a == b else _rounded(left, right, a, b) or Verdict(False, "rational")
     if infinite(left) or infinite(right):
         return Verdict(infinite(left) == infinite(right), "infinity")
+    if _computes_with_infinity(left) or _computes_with_infinity(right):
+        return Verdict(False, "undefined", "low")
     if far_apart(left, right):
         return _long_decimal(left, right) or Verdict(False, "numeric")
     if (form := normal_form(left)) is not None and form == normal_form(right):
@@ -73,6 +75,17 @@ def infinite(node: Node) -> int:
         signs = [infinite(arg) or (_sign(arg) if arg.op == "num" else 0) for arg in node.args]
         return math.prod(signs) if any(infinite(arg) for arg in node.args) else 0
     return 0
+
+
+def _computes_with_infinity(node: Node) -> bool:
+    """Whether infinity is a term or a factor, as in `5 + \\infty - \\infty`, rather than a bound or a limit point."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.op == "const" and current.name == "inf":
+            return True
+        stack.extend(current.args[:1] if current.op in ("sum", "prod", "int", "lim") else current.args)
+    return False
 
 
 def _sign(node: Node) -> int:

@@ -19,7 +19,7 @@ DENIED = Statement("", "statement", "high")
 _MARKUP = r"[*_#>`~\s]*"
 _EN = (
     r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s{0,3}\b(?:answers?|ans)\b"
-    r"(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?|\b(?:correct|right)\s+(?:option|choice)\b"
+    r"(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?|\b(?:correct|right)\s+(?:option|choice|value|result)\b"
 )
 _TR = (
     r"\b(?:nihai|doğru|son|kesin)?\s{0,3}(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ımız)?|"
@@ -43,7 +43,8 @@ _TRAILING_ANCHOR = re.compile(
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
 _UNSURE = re.compile(
-    r"\b(?:doubt|unlikely|not\s+sure|wonder|duvido|şüpheli)\b[^.\n]*$|\b(?:if|eğer|se|when)\b[^.\n]*$", re.IGNORECASE
+    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|duvido|şüpheli)\b[^.\n]*$|\b(?:if|eğer|se|when)\b[^.\n]*$",
+    re.IGNORECASE,
 )
 _OTHERWISE = re.compile(r"\b(?:otherwise|else|aksi|değilse|senão|caso\s+contrário)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE)
@@ -55,11 +56,22 @@ _CONTRAST = re.compile(r"\b(?:but|rather|instead|mas|e\s+sim)\b[\s,:]*", re.IGNO
 _NO_VALUE_AFTER = re.compile(
     r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|madde|sıra)", re.IGNORECASE
 )
+_BOUND = re.compile(r"[^\s>#*][ \t]*>[ \t]*$")
+_WITH_REASON = re.compile(r"([^\W\d_]+),?\s+(?:because|since|as|çünkü|zira|pois|porque|já\s+que)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
+# A sign or a letter right before a number makes it a part of something else.
+_GLUED = re.compile(r"[\w/^*]$|[<>≤≥≠⩽⩾]\s*$")
+# `17'nin katı`, `8'den büyük`: something of the number, not the number; `12'ye eşittir` is the number.
+_OF_IT = re.compile(r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit))(?=[^\W\d_])", re.IGNORECASE)
+_OR_ELSE = re.compile(
+    r"\s*olabilir[^.\n]{0,40}?\b(?:ya\s+da|veya)\b|[\s,]*\b(?:or|ou)\s+(?:maybe|perhaps|possibly|it|could|might|talvez|pode|poderia)\b",
+    re.IGNORECASE,
+)
 RETRACTED = re.compile(
-    r"\b(?:wait|hold\s+on|scratch\s+that|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
+    r"\b(?:wait|hold\s+on|scratch\s+that|on\s+second\s+thought|i\s+forgot|oops|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
     r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
     r"bu\s+yanlış|yanlış\s+oldu|hata\s+yaptım|düzelt\w*|aslında|espere?|isso\s+está\s+errado|está\s+(?:errad[oa]|incorret[oa])|"
-    r"cometi\s+um\s+erro|na\s+verdade|corrigindo|correção)\b",
+    r"cometi\s+um\s+erro|na\s+verdade|corrigindo|correção|pensando\s+melhor|esqueci|unut(?:tum|muşum))\b",
     re.IGNORECASE,
 )
 
@@ -127,22 +139,37 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
     if re.match(r"\s*değil", rest, re.IGNORECASE) or value.text.endswith("değil"):
         return _contrary(text, value.start, end)
     if (
-        any(word in words.QUALIFIERS for word in lead)
+        words.is_qualified(_last_clause(value.lead))
+        or _GLUED.search(value.lead)
+        or _BOUND.search(anchor["link"])
         or _ASKS.match(rest)
         or _NO_VALUE_AFTER.match(rest)
+        or _OF_IT.search(text, value.start, end)
+        or _OR_ELSE.match(text, value.end, end)
         or _is_unsure(text, anchor, end)
     ):
         return DENIED
     if len(lead) > _MAX_LEAD_WORDS and link[-1:] not in (":", "="):
         return None
-    return Statement(value.text, "statement", "low" if len(lead) > 4 else "none")
+    shown = value.text
+    if lead and value.lead.endswith(" "):
+        if lead[-1] in words.MINUS:
+            shown = f"-({shown})"
+        elif lead[-1] in words.CHOICE_WORDS and re.fullmatch("[a-h]", shown):
+            shown = shown.upper()
+    return Statement(shown, "statement", "low" if len(lead) > 4 else "none")
+
+
+def _last_clause(lead: str) -> list[str]:
+    """The folded words that stand right before a value, back to the last comma, colon or verb."""
+    return [fold_case(word) for word in re.findall(r"[^\W\d_]+", _CLAUSE.split(lead)[-1])]
 
 
 def _is_unsure(text: str, anchor: re.Match[str], end: int) -> bool:
     match = _UNSURE.search(text, max(0, anchor.start() - 80), anchor.start())
     if match is None:
         return False
-    conditional = match[0][:2].casefold() in ("if", "eğ", "se", "wh")
+    conditional = match[0][:3].casefold() in ("if ", "eğe", "se ", "whe") and match[0][:4].casefold() != "whet"
     return not conditional or _OTHERWISE.search(text, anchor.end(), end) is not None
 
 
@@ -187,6 +214,8 @@ def _sentence_end(text: str, start: int, *, over_lines: bool) -> int:
 
 def _in_words(phrase: str) -> Statement | None:
     """A short answer in words: `even`, `Sim`, `çözüm yok`."""
+    if (match := _WITH_REASON.match(phrase)) and fold_case(match[1]) in words.FIXED:
+        return Statement(match[1], "statement", "low")
     phrase = re.sub(r"^(?:that|the|a|an|o|os|as)\s+(?=\w)|[*_]", "", phrase).strip(" .,:")
     phrase = words.without_suffixes(phrase.replace("’", "'"))
     return Statement(phrase, "statement", "low") if phrase and len(phrase.split()) <= 8 else None

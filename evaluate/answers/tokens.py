@@ -73,6 +73,10 @@ _SIGNS = re.compile(r"\*\*|==|:=|<=|>=|=<|=>|!=|<>|~=|.", re.DOTALL)
 _REPEATING = re.compile(
     r"(\d+)(?:[.,]|\{,\})(\d*)(?:\\(?:overline|bar|overbar)\s?(?:\{(\d+)\}|(\d))|\((\d+)\)|\\dot\s?(?:\{(\d)\}|(\d)))"
 )
+# `0.1666...`: the digits before the dots repeat without end.
+_ENDLESS = re.compile(
+    r"(\d{1,9}(?=\.)|0(?=,)|0(?=\{,\}))(?:[.,]|\{,\})(\d{0,6}?)(\d{1,6}?)\3{2,12}\s?(?:\.\.\.|\\[lc]?dots(?![A-Za-z]))"
+)
 _EXPONENT = re.compile(r"[eE]([+-]?\d{1,6})(?![\w.])")
 _TIGHT_COMMA = re.compile(r"(?<=\d),\\!\s?(?=\d{3}(?!\d))")
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
@@ -144,6 +148,11 @@ class _Lexer:
             )
             self.add("num", match[0], value)
             return
+        if match := _ENDLESS.match(text, start):
+            self.position = match.end()
+            whole, shown, period = to_int(match[1] + match[2]), len(match[2]), match[3]
+            self.add("num", match[0], (whole + Fraction(int(period), 10 ** len(period) - 1)) / 10**shown)
+            return
         reading = read_number(text, start, self.notation, nested=self.nested > 0)
         if reading is None:
             self._sign()
@@ -163,7 +172,9 @@ class _Lexer:
 
     def _letters(self, run: str) -> None:
         lower = run.lower()
-        if self.in_text:
+        if lower in ("am", "pm") and self.tokens and self.tokens[-1].kind == "num" and ":" in self.text:
+            self.add("word", lower)
+        elif self.in_text:
             if run in words.FUNCTIONS and len(self.text.strip()) == len(run):
                 self.add("fn", words.FUNCTIONS[run])
             else:
@@ -275,6 +286,9 @@ class _Lexer:
     def _sign(self) -> None:
         match = _SIGNS.match(self.text, self.position)
         sign = match[0] if match else self.text[self.position]
+        if sign == "!=" and not self.spaced and self.tokens and self.tokens[-1].kind == "num":
+            # `6!=720` is a factorial and its value.
+            sign = "!"
         self.position += len(sign)
         if sign in _RELATIONS:
             self.add("rel", _RELATIONS[sign])
@@ -333,7 +347,7 @@ def tokenize(text: str, notation: Notation) -> list[Token]:
     if len(text) > MAX_CHARS:
         raise TooLarge("too many characters")
     # `12,\!345`: a comma with its space taken back groups digits whatever the notation.
-    text = _TIGHT_COMMA.sub("", text)
+    text = _TIGHT_COMMA.sub("", text).replace("{:}", ":")
     try:
         return _Lexer(text, notation, in_text=False, depth=0).run()
     except OverflowError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 
@@ -44,9 +45,32 @@ QUALIFIERS = frozenset(
         "squared cubed dozen half times kat vezes büyük büyüktür küçük küçüktür fazladır azdır çoktur maior "
         "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
         "belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış "
-        "errado no instead at than "
+        "errado no instead at than plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
     ).split()
 )
+# After an article such a word names the one value meant: `o menor inteiro`, `en küçük sayı`, `the least value`.
+_SUPERLATIVES = {
+    **dict.fromkeys(("o", "a", "os", "as"), frozenset({"maior", "menor", "superior", "inferior"})),
+    "the": frozenset({"least", "most", "greater", "larger", "smaller"}),
+    "en": frozenset({fold_case("büyük"), fold_case("küçük")}),
+}
+# What a value is not when these words stand right before it: `twice 3`, `pi 3`, `equation 12`.
+_TAKEN_OF = frozenset(
+    fold_case(word)
+    for word in (  # noqa: SIM905
+        "root roots cube square sine cosine tangent logarithm power powers multiple multiples divisor divisors factor "
+        "divisible double close near congruent raiz múltiplo múltiplos divisor divisores divisível dobro triplo metade "
+        "próximo próxima perto quadrado cubo seno cosseno logaritmo potência fator congruente"
+    ).split()
+)
+_TAKEN = frozenset(
+    fold_case(word)
+    for word in (  # noqa: SIM905
+        "twice thrice double triple root near equation problem question exercise figure table theorem lemma step kök "
+        "karekök küpkök denklem soru adım raiz equação problema questão exercício figura tabela passo"
+    ).split()
+)
+MINUS = frozenset({"minus", "negative", "eksi"})
 ROUNDED = frozenset(
     {"approximately", "about", "approx", "roughly", fold_case("yaklaşık"), "aproximadamente", "cerca", "olarak"}
 )
@@ -146,6 +170,23 @@ PLACEHOLDERS = frozenset(
         "answer here|insert answer here|value|the final answer|valor|sayı|número|expression"
     ).split("|")
 ) - {"x"}  # fmt: skip
+
+
+def is_qualified(parts: Sequence[str]) -> bool:
+    """Whether folded words before a value change what it says.
+
+    >>> is_qualified(["at", "least"]), is_qualified(["o", "menor", "inteiro"]), is_qualified(["a", "multiple", "of"])
+    (True, False, True)
+    """
+    for position, word in enumerate(parts):
+        before = parts[position - 1] if position else ""
+        if word in QUALIFIERS and word not in _SUPERLATIVES.get(before, ()):
+            return True
+    if not parts:
+        return False
+    of = parts[-1] in ("of", "to", "by", "de", "do", "da", "por", "a") and not _TAKEN_OF.isdisjoint(parts[-3:-1])
+    return of or parts[-1] in _TAKEN
+
 
 _SUFFIX = re.compile(r"(?<=[\w)}\]$%°])'\s?(?:[a-zçğıöşü]{1,8})(?![\w])", re.IGNORECASE)
 
