@@ -38,8 +38,8 @@ def column(name: str) -> Scorer:
 def token_probability(*, arithmetic: bool = False) -> Scorer:
     """Geometric mean of the answer's token probabilities, exp(mean log p); or their arithmetic mean (as in DEER)."""
     if arithmetic:
-        return column("mean_probability")
-    return lambda group: np.exp(column("mean_logprob")(group))
+        return lambda group: np.minimum(column("mean_probability")(group), 1.0)
+    return lambda group: np.exp(np.minimum(column("mean_logprob")(group), 0.0))
 
 
 def weighted_vote(scorer: Scorer, *, streaming: bool = False, more_than: int = VISIBLE) -> Scorer:
@@ -50,14 +50,19 @@ def weighted_vote(scorer: Scorer, *, streaming: bool = False, more_than: int = V
     """
 
     def score(group: Group) -> Scores:
-        own, equal = scorer(group), group.equal.numpy()
+        own, equal = np.asarray(scorer(group), dtype=np.float64), group.equal.numpy()
         if not streaming:
-            return np.asarray(equal @ own / max(own.sum(), CLIP))
+            return _share(equal @ own, own.sum())
         visible = group.time.numpy()[None] <= group.time.numpy()[:, None]
-        share = (equal & visible) @ own / np.maximum(visible @ own, CLIP)
+        share = _share((equal & visible) @ own, visible @ own)
         return np.where(visible.sum(1) > more_than, share, own)
 
     return score
+
+
+def _share(part: Scores, whole: Scores) -> Scores:
+    # The same numbers summed in another order may give a little more than their sum, which is no probability.
+    return np.minimum(part / np.maximum(whole, CLIP), 1.0)
 
 
 def trained(model: Checkpoint[Any]) -> Scorer:

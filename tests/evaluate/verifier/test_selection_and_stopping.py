@@ -15,7 +15,7 @@ from multilingual_math_audit.evaluate.verifier.scorers import (
     token_probability,
     weighted_vote,
 )
-from multilingual_math_audit.evaluate.verifier.selection import best_of, by_problem, choose, sizes_up_to
+from multilingual_math_audit.evaluate.verifier.selection import answer_scores, best_of, by_problem, choose, sizes_up_to
 from multilingual_math_audit.evaluate.verifier.stopping import Point, autc, choose_threshold, curve, stop, whole_cost
 
 
@@ -66,6 +66,19 @@ def test_too_few_sequences_are_skipped_and_counted() -> None:
     assert np.isnan(result.accuracy)
     assert result.skipped == 1
     assert np.isnan(by_problem(result, 1)).all()
+
+
+def test_a_share_never_passes_one() -> None:
+    """Where all answers agree the share is 1 however the sum rounds, so its Brier score is that of certainty."""
+    size = 64
+    arrays = {"x": np.zeros((1, size, 1, 2)), "cls": [[0] * size], "y": [[1] * size]}
+    group = groups_from_arrays(arrays)[0]
+    for seed in range(50):
+        own = np.random.default_rng(seed).random(size)
+        for kind in (np.float32, np.float64):
+            scorer = weighted_vote(lambda _, own=own, kind=kind: own.astype(kind))
+            assert scorer(group).max() <= 1
+            assert answer_scores([group], scorer, size)["brier"] == pytest.approx(0, abs=1e-12)
 
 
 def test_weighted_vote_by_hand() -> None:
