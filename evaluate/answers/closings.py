@@ -6,13 +6,13 @@ import re
 
 from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
-from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value
+from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value, goes_on
 
 SENTENCE_END = re.compile(
     r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n[ \t\r]{0,20}\n"
 )
 _HEDGED = re.compile(
-    r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|would|doubt|unlikely|belki|galiba|"
+    r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|assuming|would|doubt|unlikely|belki|galiba|"
     r"sanırım|diyelim|varsayalım|olabilir|eğer|talvez|suponha|supondo|seja|poderia|acho|se|duvido)\b|\?",
     re.IGNORECASE,
 )
@@ -20,17 +20,20 @@ _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|finally|in\s+conclusion|consequently|we\s+conclude|overall|in\s+total|altogether|"
     r"dolayısıyla|böylece|o\s+halde|o\s+hâlde|öyleyse|sonuç\s+olarak|buna\s+göre|bu\s+durumda|demek\s+ki|bu\s+yüzden|yani|"
     r"bu\s+nedenle|portanto|logo|assim|então|por\s+isso|conclui-se|concluímos|finalmente|em\s+conclusão|"
-    r"por\s+conseguinte|aranan|istenen)\b",
+    r"por\s+conseguinte|aranan|istenen|it\s+follows|this\s+(?:gives|yields)|we\s+(?:get|obtain)|the\s+(?:result|solution|remainder|"
+    r"value|probability|(?:minimum|maximum|smallest|largest|least|greatest)(?:\s+(?:possible\s+)?value)?)\s+is|buradan|daí|obtemos|"
+    r"des[st][ea]\s+(?:modo|forma)|[oa]\s+(?:resultado|solução|valor|resto|probabilidade)(?:\s+d[eoa]\s+\S{1,20})?\s+é)\b|"
+    r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:",
     re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"(?:(?:['’]s|\bis|\bare|\bbe|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
-    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us|measures?|medem?)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
+    r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
     r"also|então|portanto|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
-    r"(?:\b(?:there\s+(?:are|is)|we\s+have|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|precisa(?:rá|mos)?\s+de|"
+    r"(?:\b(?:there\s+(?:are|is)|ha(?:s|ve|d)|tem|têm|temos|restam|sobra(?:m|ram)|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|precisa(?:rá|mos)?\s+de|"
     r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá)?|percorre(?:u|rá)?)|"
     r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:needs?|requires?|spen[dt]s?|pays?|paid|earns?|costs?|takes?|travels?|sold|sells?|"
     r"buys?|weighs?|receives?|saves?))\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
@@ -38,10 +41,21 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _TR_ENDING = re.compile(
-    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r)|(?:\w+\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|"
-    r"çıkar|vardır|kalır|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
+    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r|y?[ae]\s+eşit(?:tir|\s+olur)?)|(?:(?:\w{2,}|[mghL])\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|"
+    r"çıkar|vardır|kalır|öder|gerekir|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
+# `the maximum is 5 when x = 2`: where the value is taken is not the value.
+_WHERE = re.compile(
+    r",?\s+(?:when|where|for|at|with|quando|para|onde|com)\s+\$?\(?[A-Za-z](?:,\s?[A-Za-z]){0,3}\)?\s?(?:=|\\in|∈)(?:(?!\b(?:is|are|é|são)\b)[^.])*\.?$",
+    re.IGNORECASE,
+)
+_SOUGHT = re.compile(r"\b(?:aranan|istenen)\s+\w+\s*$", re.IGNORECASE)
+_ONLY = re.compile(
+    r"\s*(?:is\s+the\s+only\s+(?:\w+\s+)?|é\s+a\s+única\s+|tek\s+)(?:solution|answer|possibility|value|solução|resposta|çözüm(?:dür)?)\W*$",
+    re.IGNORECASE,
+)
+_AGED = re.compile(r"\s*(?:(?:years?\s+)?old|(?:anos\s+)?de\s+idade)\W*$", re.IGNORECASE)
 _CORRECT = re.compile(r"\s*is\s+(?:the\s+)?(?:correct|right)(?:\s+(?:answer|option|choice))?\s*\.?\s*$", re.IGNORECASE)
 _IS_WORDS = re.compile(r"\b(?:is|are|é|são)\s+((?:[^\W\d_]+\s?){1,3})\.?\s*$", re.IGNORECASE)
 _HAS_NONE = re.compile(
@@ -104,6 +118,8 @@ def closing_sentence(text: str) -> Statement | None:
     concludes = _CONCLUDES.search(sentence) is not None
     if count > 1 and not concludes:
         return None
+    if (where := _WHERE.search(sentence)) and first_value(sentence, 0, where.start()) is not None:
+        sentence = sentence[: where.start()] + "."
     value = last_value(sentence, 0, len(sentence))
     if value is None:
         return _in_words(sentence)
@@ -123,11 +139,17 @@ def _in_words(sentence: str) -> Statement | None:
 
 
 def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
-    before, rest = sentence[: value.start], sentence[value.end :]
+    before, rest = sentence[: value.start], _AGED.sub("", sentence[value.end :])
     after = rest.strip(" .!*$\n")
     trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
-    near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])][-4:]
-    if _NEGATED_BEFORE.search(before) or any(word in words.QUALIFIERS for word in trailing) or words.is_qualified(near):
+    near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])]
+    if (
+        _NEGATED_BEFORE.search(before)
+        or any(word in words.QUALIFIERS for word in trailing)
+        or words.is_qualified(near, 3)
+    ):
+        return False
+    if goes_on(value, rest):
         return False
     if re.fullmatch(r"\(?[A-H]\)?", value.text):
         return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)
@@ -136,7 +158,10 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3
     if _STATES.search(before) and (not trailing or each or (len(trailing) <= 2 and ":" in before)):
         return True
-    if concludes and _COUNTS.search(before) and len(trailing) <= 3 and "," not in after and rest.rstrip().endswith("."):
+    few = len(trailing) <= 3 or (len(trailing) <= 6 and not {"of", "de"}.isdisjoint(trailing[1:3]))
+    if concludes and _COUNTS.search(before) and few and "," not in after and rest.rstrip().endswith("."):
+        return True
+    if (concludes and _ONLY.match(rest)) or (not trailing and _SOUGHT.search(before)):
         return True
     if trailing:
         return False

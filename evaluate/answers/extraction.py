@@ -24,7 +24,11 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(r"\b(?:not|isn't|aren't|não\s+é|não)\s*[:$\\(\[\s]*$", re.IGNORECASE)
-_DENIED_AFTER = re.compile(r"[\s$\\)\].]{0,6}(?:değil)", re.IGNORECASE)
+_DENIED_AFTER = re.compile(
+    r"[\s$\\)\].]{0,6}(?:değil|yanlış|(?:(?:is|was)\s+(?:wrong|incorrect|not\s+(?:the\s+)?(?:right|correct|answer))|"
+    r"(?:é|está)\s+(?:errad|incorret)))",
+    re.IGNORECASE,
+)
 _UNIT_AFTER = re.compile(r"\$?\s?(?:\\?%|\^\{?\\circ\}?|°|(?:percent|pct|per cent|por cento)\b)", re.IGNORECASE)
 _MINUS_BEFORE = re.compile(r"(?:^|[=($ \n{])[-−]$")
 _WRONG = re.compile(

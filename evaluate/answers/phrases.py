@@ -49,11 +49,21 @@ _ATOM = re.compile(
 _FUNCTION_NAMES = "sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi"
 _FUNCTION = re.compile(rf"(?:{_FUNCTION_NAMES})(?![a-z])")
 _AFTER_FUNCTION = re.compile(rf"(?<![A-Za-z])(?:{_FUNCTION_NAMES})(?:_\w|_\{{\w+\}})?$")
+_LAST_LETTER = re.compile(r"[A-Za-z][ \t]*[.,;!]?[ \t]*(?:\n|$)")
 # `4.5 x 10^4`: the letter as a sign of multiplication.
 _TIMES_X = re.compile(r"[xX]\s?(?=10\s?(?:\^|\*\*|[⁰¹²³⁴-⁹⁻]))")
 _JOIN = re.compile(
     r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ile|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
 )
+# What follows a value and makes it a part of something longer: `5 x 3`, `5th`, `5 to the power of 2`, `5 (or 6)`.
+_GOES_ON = re.compile(
+    r"[ \t]+\d|\s?(?:\.\.|…)|[ \t]*[-+*/^=][ \t]*\.?[ \t]*(?:\n|$)|(?:st|nd|rd|th)\b|[ \t]?(?:[xX×*&]|:)[ \t]?\d|"
+    r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|"
+    r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
+    r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(r"\(?[A-Ha-h]\)?")
 _WORD = re.compile(r"\s*(%|\\%|[€₺£$]|[^\W\d_]+(?:[./²³^][^\W_]+|[²³])*)")
 _SUFFIX = re.compile(r"['’]\s?[a-zçğıöşü]{1,8}(?!\w)", re.IGNORECASE)
 _REMARK = re.compile(r"\(([^()]*)\)")
@@ -76,6 +86,16 @@ def first_value(text: str, start: int, end: int) -> Value | None:
             stop, shown = _with_unit(text, match.start(), stop, end)
             return Value(shown, match.start(), stop, lead, formula)
     return None
+
+
+def goes_on(value: Value, rest: str) -> bool:
+    """Whether the text after a value makes it a part of something longer; the text of an option does not.
+
+    >>> five = first_value("5 x 3", 0, 5)
+    >>> goes_on(five, " x 3"), goes_on(five, " ways.")
+    (True, False)
+    """
+    return _GOES_ON.match(rest) is not None and _OPTION.fullmatch(value.text) is None
 
 
 def _value_at(text: str, start: int, end: int) -> tuple[int, bool] | None:
@@ -151,8 +171,12 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
         )
     if _FUNCTION.match(text, position):
         return False
+    if text[position] in "πθ":
+        return False
     if text[position].isalpha():
         before = text[last - 1]
+        if before.isdigit() and _LAST_LETTER.match(text, position):
+            return False
         if before in "+-−*/^=<>≤≥⩽⩾≦≧×·(∈":
             return False
         return re.match(r"[A-Za-z]\s?[-+*/^=<>≤≥⩽⩾≦≧]", text[position : position + 3]) is None or before.isalpha()

@@ -7,7 +7,7 @@ import re
 from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.closings import SENTENCE_END, closing_sentence, last_value, whole_reply
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
-from multilingual_math_audit.evaluate.answers.phrases import Statement, first_value
+from multilingual_math_audit.evaluate.answers.phrases import Statement, first_value, goes_on
 
 _TAIL = 6_000
 _MAX_LEAD_WORDS = 8
@@ -43,9 +43,10 @@ _TRAILING_ANCHOR = re.compile(
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
 _UNSURE = re.compile(
-    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|duvido|şüpheli)\b[^.\n]*$|\b(?:if|eğer|se|when)\b[^.\n]*$",
+    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|não\s+é\s+(?:verdade|certo)\s+que|duvido|şüpheli)\b[^.\n]*$|\b(?:if|eğer|se|when)\b[^.\n]*$",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(r"\b(?:if|eğer|se)(?:\s+(?:the|a|our|final|correct))*\s*$", re.IGNORECASE)
 _OTHERWISE = re.compile(r"\b(?:otherwise|else|aksi|değilse|senão|caso\s+contrário)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|isn't|aren't|não|değil|cannot|can't|never)\b", re.IGNORECASE)
@@ -60,7 +61,7 @@ _BOUND = re.compile(r"[^\s>#*][ \t]*>[ \t]*$")
 _WITH_REASON = re.compile(r"([^\W\d_]+),?\s+(?:because|since|as|çünkü|zira|pois|porque|já\s+que)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 # A sign or a letter right before a number makes it a part of something else.
-_GLUED = re.compile(r"[\w/^*]$|[<>≤≥≠⩽⩾]\s*$")
+_GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
 # `17'nin katı`, `8'den büyük`: something of the number, not the number; `12'ye eşittir` is the number.
 _OF_IT = re.compile(r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit))(?=[^\W\d_])", re.IGNORECASE)
 _OR_ELSE = re.compile(
@@ -129,6 +130,8 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         return None
     if "não" in link:
         return _contrary(text, start, end)
+    if link and (reasoned := _WITH_REASON.match(text, start, end)) and _is_verdict(reasoned[1]):
+        return Statement(reasoned[1], "statement", "low")
     value = first_value(text, start, end)
     if value is None:
         return _in_words(text[start:end].strip(" *_.\n\t:")) if link else None
@@ -144,6 +147,7 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or _BOUND.search(anchor["link"])
         or _ASKS.match(rest)
         or _NO_VALUE_AFTER.match(rest)
+        or goes_on(value, text[value.end : end])
         or _OF_IT.search(text, value.start, end)
         or _OR_ELSE.match(text, value.end, end)
         or _is_unsure(text, anchor, end)
@@ -166,6 +170,8 @@ def _last_clause(lead: str) -> list[str]:
 
 
 def _is_unsure(text: str, anchor: re.Match[str], end: int) -> bool:
+    if _SUPPOSED.search(text, max(0, anchor.start() - 40), anchor.start()):
+        return True
     match = _UNSURE.search(text, max(0, anchor.start() - 80), anchor.start())
     if match is None:
         return False
@@ -212,10 +218,12 @@ def _sentence_end(text: str, start: int, *, over_lines: bool) -> int:
     return end
 
 
+def _is_verdict(word: str) -> bool:
+    return words.FIXED.get(fold_case(word)) in ("yes", "no", "true", "false")
+
+
 def _in_words(phrase: str) -> Statement | None:
     """A short answer in words: `even`, `Sim`, `çözüm yok`."""
-    if (match := _WITH_REASON.match(phrase)) and fold_case(match[1]) in words.FIXED:
-        return Statement(match[1], "statement", "low")
     phrase = re.sub(r"^(?:that|the|a|an|o|os|as)\s+(?=\w)|[*_]", "", phrase).strip(" .,:")
     phrase = words.without_suffixes(phrase.replace("’", "'"))
     return Statement(phrase, "statement", "low") if phrase and len(phrase.split()) <= 8 else None

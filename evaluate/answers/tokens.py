@@ -41,7 +41,8 @@ _STYLE = frozenset(
 _IGNORED = frozenset(
     "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits left right big Big bigg Bigg bigl bigr Bigl "  # noqa: SIM905
     "Bigr biggl biggr Biggl Biggr middle mathstrut strut hfill noindent centering large Large small normalsize "
-    "thinspace medspace thickspace negthinspace quad qquad hspace vspace newline nonumber notag label tag par".split()
+    "thinspace medspace thickspace negthinspace quad qquad hspace vspace newline nonumber notag label tag par "
+    "checkmark".split()
 )
 _RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "=<": "<=", "=>": "=>", "!=": "!=",
@@ -190,7 +191,9 @@ class _Lexer:
         ):
             self.add("fn", words.FUNCTIONS[run[:-1]])
             self.add("sym", run[-1])
-        elif _is_word(run):
+        elif _is_word(run) or (
+            run in ("de", "of", "do", "da") and self.spaced and self.tokens[-1:] and self.tokens[-1].kind == "word"
+        ):
             self.add("word", run)
         else:
             for letter in run:
@@ -267,6 +270,8 @@ class _Lexer:
             return
         content = self.text[start + 1 : close]
         self.position = close + 1
+        if name.endswith("phantom"):
+            return
         if self.depth > 8:
             raise TooLarge("text within text")
         # A bold or slanted formula is a formula; only its words are words.

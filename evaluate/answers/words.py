@@ -32,7 +32,8 @@ PORTUGUESE_AND = "e"
 PERCENT_PARTS = frozenset({"por", "per", "cento"})
 PERCENT = frozenset({"percent", "pct", "percentage", "porcento", "yüzde"})
 MULTIPLIERS = {
-    "thousand": 3, "bin": 3, "mil": 3, "million": 6, "milyon": 6, "milhão": 6, "milhões": 6, "billion": 9, "milyar": 9,
+    "hundred": 2, "yüz": 2, "cem": 2, "thousand": 3, "bin": 3, "mil": 3, "million": 6,
+    "milyon": 6, "milhão": 6, "milhões": 6, "billion": 9, "milyar": 9,
     "bilhão": 9, "bilhões": 9, "trillion": 12, "trilyon": 12,
 }  # fmt: skip
 
@@ -46,6 +47,8 @@ QUALIFIERS = frozenset(
         "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
         "belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış "
         "errado no instead at than plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
+        "karesi karesidir küpü küpüdür yarısı yarısıdır karekökü kere düzine dúzia dúzias dozens halves thirds fourths "
+        "fifths tenths hundredths thousandths décimos centésimos milésimos "
     ).split()
 )
 # After an article such a word names the one value meant: `o menor inteiro`, `en küçük sayı`, `the least value`.
@@ -96,6 +99,10 @@ _UNIT_GROUPS = {
     "try": "tl try lira lirası liras ₺",
     "brl": "real reais brl r$",
     "cent": "cent cents kuruş centavo centavos cêntimos",
+    "gal": "gallon gallons galon galões galão", "lb": "lb lbs", "oz": "oz ounce ounces", "acre": "acre acres",
+    "ha": "hectare hectares hektar", "jpy": "yen yens", "inr": "rupee rupees", "penny": "penny pennies pence",
+    "decade": "decade decades", "century": "century centuries yüzyıl século séculos",
+    "byte": "byte bytes", "bit": "bit bits", "V": "volt volts", "ohm": "ohm ohms", "Pa": "pascal pascals",
     "N": "newton newtons", "J": "joule joules", "W": "watt watts", "Hz": "hz hertz", "mph": "mph", "kmh": "kmh",
     "unit": "unit units birim birimdir unidade unidades u br u.c.",
     "unit^2": "birimkare birimkaredir br^2 u^2 u.a. ua", "unit^3": "birimküp u.v.",
@@ -172,13 +179,15 @@ PLACEHOLDERS = frozenset(
 ) - {"x"}  # fmt: skip
 
 
-def is_qualified(parts: Sequence[str]) -> bool:
-    """Whether folded words before a value change what it says.
+def is_qualified(parts: Sequence[str], reach: int | None = None) -> bool:
+    """Whether folded words before a value change what it says; qualifiers count among the last `reach` of them.
 
     >>> is_qualified(["at", "least"]), is_qualified(["o", "menor", "inteiro"]), is_qualified(["a", "multiple", "of"])
     (True, False, True)
     """
     for position, word in enumerate(parts):
+        if reach is not None and position < len(parts) - reach:
+            continue
         before = parts[position - 1] if position else ""
         if word in QUALIFIERS and word not in _SUPERLATIVES.get(before, ()):
             return True
