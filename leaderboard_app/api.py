@@ -5,12 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from typing import Any
+from urllib.parse import parse_qs
 
 from multilingual_math_audit.leaderboard_app import links
 from multilingual_math_audit.leaderboard_app.board import Board
+from multilingual_math_audit.leaderboard_app.chosen import (
+    chosen_judges,
+    chosen_rows,
+    chosen_verifiers,
+    shown_benchmarks,
+)
 from multilingual_math_audit.leaderboard_app.compare import compare_rows
-from multilingual_math_audit.leaderboard_app.judges import judge_lines
-from multilingual_math_audit.leaderboard_app.rows import Line, all_lines, row_totals
+from multilingual_math_audit.leaderboard_app.rows import Line, View, all_lines, passes, row_totals
 from multilingual_math_audit.submissions.validate import check
 
 
@@ -21,40 +27,43 @@ def register(gr: Any, board: Board) -> None:
         """All rows of a view; `query` is the query of a link to it, such as 'k=8&strategy=all'."""
         return leaderboard_rows(board, query)
 
-    def judges() -> list[dict[str, Any]]:
-        """Every judge on record: acceptance per edit, sensitivities, verdict."""
-        return judge_rows(board)
+    def judges(query: str = "") -> list[dict[str, Any]]:
+        """The judges on record that a view keeps: acceptance per edit, sensitivities, verdict."""
+        return judge_rows(board, query)
 
-    def budgets() -> list[dict[str, Any]]:
-        """Stop rates and tokens of every row over the benchmarks it has."""
+    def budgets(query: str = "") -> list[dict[str, Any]]:
+        """Stop rates and tokens of the rows that a view keeps, over its benchmarks that they have."""
+        view = read_view(board, query)
         return [
             {"id": row.id, "solver": row.solver.model, "mode": row.solver.mode, "budget": row.budget or None}
-            | plain(dataclasses.asdict(row_totals(row, tuple(board.cells))))
-            for row in board.rows
+            | plain(dataclasses.asdict(row_totals(row, shown_benchmarks(board, view))))
+            for row in chosen_rows(board, view)
         ]
 
-    def verifiers() -> list[dict[str, Any]]:
-        """The counts of every verifier."""
+    def verifiers(query: str = "") -> list[dict[str, Any]]:
+        """The counts of every verifier that a view keeps."""
+        kept = {id(entry): entry for entry, _ in chosen_verifiers(board, read_view(board, query))}
         return [
             entry.submission.verifier.model_dump(exclude_none=True)
-            for entry in board.entries
+            for entry in kept.values()
             if entry.submission.verifier is not None
         ]
 
-    def questions(benchmark: str) -> list[dict[str, Any]]:
-        """Per row the questions of a benchmark with samples, correct and (majority) approved counts."""
-        return question_rows(board, benchmark)
+    def questions(benchmark: str, query: str = "") -> list[dict[str, Any]]:
+        """Per row that a view keeps the questions of a benchmark with samples, correct and approved counts."""
+        return question_rows(board, benchmark, query)
 
-    def compare(first: str, second: str, k: int = 1, metric: str = "cot_pass_k") -> dict[str, Any]:
-        """Two rows by id, paired per question."""
+    def compare(first: str, second: str, k: int = 1, metric: str = "cot_pass_k", query: str = "") -> dict[str, Any]:
+        """Two rows by id, paired per question, over the benchmarks and under the strategy of a view."""
+        view = read_view(board, query)
         found = compare_rows(
             board,
             first,
             second,
-            names=tuple(board.cells),
+            names=shown_benchmarks(board, view),
             k=max(1, int(k)),
             metric="pass_k" if metric == "pass_k" else "cot_pass_k",
-            strategy="majority",
+            strategy=view.strategy,
         )
         return dict(plain(dataclasses.asdict(found))) if found else {}
 
@@ -66,12 +75,14 @@ def register(gr: Any, board: Board) -> None:
         gr.api(endpoint, api_name=endpoint.__name__)
 
 
+def read_view(board: Board, query: str) -> View:
+    """The view of a link's query; what does not belong there is passed over."""
+    return links.read_query(board, parse_qs(str(query)[:4000]))[0]
+
+
 def leaderboard_rows(board: Board, query: str) -> list[dict[str, Any]]:
     """All rows of a view as plain values; an undefined number is None."""
-    from urllib.parse import parse_qs
-
-    view, _ = links.read_query(board, parse_qs(query[:4000]))
-    return [line_values(line) for line in all_lines(board, view)]
+    return [line_values(line) for line in all_lines(board, read_view(board, query))]
 
 
 def line_values(line: Line) -> dict[str, Any]:
@@ -85,8 +96,8 @@ def line_values(line: Line) -> dict[str, Any]:
     )
 
 
-def judge_rows(board: Board) -> list[dict[str, Any]]:
-    """Every judge on record as plain values."""
+def judge_rows(board: Board, query: str = "") -> list[dict[str, Any]]:
+    """The judges on record that a view keeps, as plain values."""
     return [
         plain(
             {
@@ -102,19 +113,19 @@ def judge_rows(board: Board) -> list[dict[str, Any]]:
                 "balance": line.sensitivity.balance._asdict(),
             }
         )
-        for line in judge_lines(board)
+        for line in chosen_judges(board, read_view(board, query))
     ]
 
 
-def question_rows(board: Board, benchmark: str) -> list[dict[str, Any]]:
-    """Per row the counts of every question of a benchmark."""
+def question_rows(board: Board, benchmark: str, query: str = "") -> list[dict[str, Any]]:
+    """Per row that a view keeps the counts of every question of a benchmark."""
     if benchmark not in board.cells:
         return []
-    cell = board.cells[benchmark]
+    cell, view = board.cells[benchmark], read_view(board, query)
     found = []
     for place, row in enumerate(board.rows):
-        if cell.covered[place]:
-            approved = cell.approved["majority"][place]
+        if cell.covered[place] and passes(board, row, view):
+            approved = cell.approved[view.strategy][place]
             found.append(
                 {
                     "id": row.id,

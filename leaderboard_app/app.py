@@ -11,10 +11,10 @@ from typing import Any, get_args
 from unittest import mock
 
 from multilingual_math_audit.errors import MissingExtra
-from multilingual_math_audit.leaderboard_app import api, links, pages
+from multilingual_math_audit.leaderboard_app import api, links, pages, tabs
 from multilingual_math_audit.leaderboard_app.board import Board, load_board
+from multilingual_math_audit.leaderboard_app.controls import Choice
 from multilingual_math_audit.leaderboard_app.markup import Markup, join, tag
-from multilingual_math_audit.leaderboard_app.tabs import compare_tab, leaderboard_tab, questions_tab, submit_tab
 from multilingual_math_audit.leaderboard_app.texts import LANGUAGES, Texts
 from multilingual_math_audit.records import Language
 
@@ -114,12 +114,13 @@ def _theme(gr: Any) -> Any:
 def _build_language(gr: Any, board: Board, t: Texts, runs: Path | None) -> None:
     wrap = Wrapper(gr)
     wrap.html(join(_language_links(t.language), pages.intro_html(t)))
-    tabs: dict[str, Any] = {}
+    choice = Choice(gr, board, t)
+    opened: dict[str, Any] = {}
     with gr.Tabs(elem_id="pages") as holder:
         for name in links.PAGES:
-            with gr.Tab(t(f"page_{name}"), id=name, elem_id=f"page-{name}") as tabs[name]:
-                _PAGES[name](wrap, board, t, holder=holder, tabs=tabs, runs=runs)
-    wrap.fill_on_load()
+            with gr.Tab(t(f"page_{name}"), id=name, elem_id=f"page-{name}") as opened[name]:
+                _PAGES[name](wrap, board, t, choice=choice, runs=runs)
+    choice.connect(holder, opened)
 
 
 def _language_links(current: Language) -> Markup:
@@ -142,41 +143,12 @@ class Wrapper:
 
     def __init__(self, gr: Any) -> None:
         self.gr = gr
-        self._later: list[tuple[Any, Callable[[], Markup]]] = []
 
-    def html(
-        self, value: Markup | Callable[[], Markup] | None = None, *, js: str | None = None, id: str | None = None
-    ) -> Any:
-        """A piece of the page; a function is called when the page is opened. `js` runs once, with `element` there."""
-        now = value if isinstance(value, str) else ""
-        made = self.gr.HTML(now, elem_id=id, elem_classes="mma", js_on_load=js, apply_default_css=False, padding=False)
-        if callable(value):
-            self._later.append((made, value))
-        return made
-
-    def fill_on_load(self) -> None:
-        """Call the functions given to `html` when a visitor opens the page, so that starting waits for none of them."""
-        if self._later:
-            root = self.gr.context.Context.root_block
-            root.load(
-                lambda: [make() for _, make in self._later],
-                None,
-                [made for made, _ in self._later],
-                show_progress="hidden",
-                api_visibility="private",
-            )
-
-
-def _judges(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:
-    wrap.html(lambda: pages.judges_html(board, t), id="judges")
-
-
-def _budgets(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:
-    wrap.html(lambda: pages.budgets_html(board, board.default_benchmarks, t), id="budgets")
-
-
-def _verifiers(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:
-    wrap.html(lambda: pages.verifiers_html(board, t), id="verifiers")
+    def html(self, value: Markup | None = None, *, js: str | None = None, id: str | None = None) -> Any:
+        """A piece of the page. `js` runs once, with `element` there."""
+        return self.gr.HTML(
+            value or "", elem_id=id, elem_classes="mma", js_on_load=js, apply_default_css=False, padding=False
+        )
 
 
 def _about(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:
@@ -184,12 +156,12 @@ def _about(wrap: Wrapper, board: Board, t: Texts, **_: Any) -> None:
 
 
 _PAGES: dict[str, Callable[..., None]] = {
-    "leaderboard": leaderboard_tab,
-    "judges": _judges,
-    "budgets": _budgets,
-    "verifiers": _verifiers,
-    "questions": questions_tab,
-    "compare": compare_tab,
-    "submit": submit_tab,
+    "leaderboard": tabs.leaderboard_tab,
+    "judges": tabs.judges_tab,
+    "budgets": tabs.budgets_tab,
+    "verifiers": tabs.verifiers_tab,
+    "questions": tabs.questions_tab,
+    "compare": tabs.compare_tab,
+    "submit": tabs.submit_tab,
     "about": _about,
 }

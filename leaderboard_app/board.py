@@ -121,6 +121,15 @@ class Board:
         return {row.id: index for index, row in enumerate(self.rows)}
 
     @cached_property
+    def judge_labels(self) -> dict[JudgeKey, frozenset[str]]:
+        """Under which labels each judge stands in the submissions."""
+        labels: dict[JudgeKey, set[str]] = {}
+        for entry in self.entries:
+            for label, judge in entry.submission.judges.items():
+                labels.setdefault(judge_key(judge), set()).add(label)
+        return {key: frozenset(found) for key, found in labels.items()}
+
+    @cached_property
     def default_benchmarks(self) -> tuple[str, ...]:
         """The benchmarks that most rows have in common."""
         kinds: dict[tuple[str, ...], int] = {}

@@ -15,7 +15,7 @@ from multilingual_math_audit.evaluate.statistics import (
     paired_bootstrap,
     wilson_interval,
 )
-from multilingual_math_audit.leaderboard_app.board import Board, judge_key
+from multilingual_math_audit.leaderboard_app.board import Board, JudgeKey, judge_key
 from multilingual_math_audit.submissions.accept import Entry
 from multilingual_math_audit.submissions.submission import Audit, Edit, Judge, Pair
 
@@ -46,7 +46,11 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class JudgeLine:
-    """One judge on record: acceptance per edit, the three sensitivities and the verdict."""
+    """One judge on record: acceptance per edit, the three sensitivities and the verdict.
+
+    Over some of the audit's benchmarks the verdict stays that of the whole audit; where the audit has no counts per
+    question, its pairs pool all benchmarks, and over some of them the sensitivities are not defined (`split`).
+    """
 
     judge: Judge
     entry: Entry
@@ -55,6 +59,7 @@ class JudgeLine:
     sensitivity: Sensitivity
     verdict: tuple[Words, ...]
     clustered: bool
+    split: bool
     benchmarks: tuple[tuple[str, tuple[Acceptance, ...]], ...]
 
     @property
@@ -62,9 +67,8 @@ class JudgeLine:
         return MARKS.get(self.verdict[0], "unclear")
 
 
-def judge_lines(board: Board) -> list[JudgeLine]:
-    """Every judge with an audit, the most sensitive to the chain first; undefined ones last."""
-    lines = [describe_audit(board, key) for key in board.audits]
+def sort_lines(lines: Sequence[JudgeLine]) -> list[JudgeLine]:
+    """Lines of judges, the most sensitive to the chain first; undefined ones last."""
     return sorted(lines, key=lambda line: (math.isnan(v := line.sensitivity.chain.value), -v, line.judge.model))
 
 
@@ -76,35 +80,52 @@ def audit_mark(board: Board, judge: Judge | None) -> AuditMark:
     return describe_audit(board, key).mark if key in board.audits else "unaudited"
 
 
-def describe_audit(board: Board, key: tuple[str, str]) -> JudgeLine:
-    """The line of one judge on record."""
+def describe_audit(board: Board, key: JudgeKey, names: Sequence[str] = ()) -> JudgeLine:
+    """The line of one judge on record, over some of its audit's benchmarks or over all of them."""
     judge, audit, entry = board.audits[key]
-    return _describe(judge, audit, entry, entry.submission.digest)
+    chosen = tuple(name for name in audit.benchmarks if not names or name in names)
+    return _describe(judge, audit, entry, chosen)
 
 
-# Keyed by content, so an entry is described once however often the page is drawn.
-_CACHE: dict[tuple[str, str, str], JudgeLine] = {}
+# Keyed by content, so an audit is described once however often the page is drawn.
+_CACHE: dict[tuple[str, JudgeKey, tuple[str, ...]], JudgeLine] = {}
+_MOST_CACHED = 2_000
 
 
-def _describe(judge: Judge, audit: Audit, entry: Entry, submission: str) -> JudgeLine:
-    place = (submission, *judge_key(judge))
+def _describe(judge: Judge, audit: Audit, entry: Entry, names: tuple[str, ...]) -> JudgeLine:
+    place = (entry.submission.digest, judge_key(judge), names)
     if place not in _CACHE:
-        edits = _common_edits(audit)
-        clustered = all(part.per_question is not None for part in audit.benchmarks.values())
-        sensitivity = _from_questions(audit) if clustered else _from_pairs(audit)
-        _CACHE[place] = JudgeLine(
-            judge=judge,
-            entry=entry,
-            originals=sum(part.originals for part in audit.benchmarks.values()),
-            acceptances=tuple(_acceptance(audit, edit, list(audit.benchmarks)) for edit in edits),
-            sensitivity=sensitivity,
-            verdict=judge_intervals(sensitivity),
-            clustered=clustered,
-            benchmarks=tuple(
-                (name, tuple(_acceptance(audit, edit, [name]) for edit in edits)) for name in audit.benchmarks
-            ),
-        )
+        if len(_CACHE) >= _MOST_CACHED:
+            _CACHE.clear()
+        _CACHE[place] = _line(judge, audit, entry, names)
     return _CACHE[place]
+
+
+def _line(judge: Judge, audit: Audit, entry: Entry, names: tuple[str, ...]) -> JudgeLine:
+    whole = names == tuple(audit.benchmarks)
+    part = audit.model_copy(update={"benchmarks": {name: audit.benchmarks[name] for name in names}})
+    edits = _common_edits(audit)
+    clustered = all(counts.per_question is not None for counts in part.benchmarks.values())
+    originals = sum(counts.originals for counts in part.benchmarks.values())
+    if clustered:
+        sensitivity = _from_questions(part)
+    elif whole:
+        sensitivity = _from_pairs(part)
+    else:
+        sensitivity = Sensitivity(originals, originals, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+    return JudgeLine(
+        judge=judge,
+        entry=entry,
+        originals=originals,
+        acceptances=tuple(_acceptance(part, edit, names) for edit in edits),
+        sensitivity=sensitivity,
+        verdict=judge_intervals(sensitivity)
+        if whole
+        else _describe(judge, audit, entry, tuple(audit.benchmarks)).verdict,
+        clustered=clustered,
+        split=not clustered and not whole,
+        benchmarks=tuple((name, tuple(_acceptance(part, edit, [name]) for edit in edits)) for name in names),
+    )
 
 
 def _common_edits(audit: Audit) -> list[str]:

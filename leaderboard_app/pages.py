@@ -8,27 +8,29 @@ import numpy as np
 
 from multilingual_math_audit.evaluate.metrics import pass_at_k
 from multilingual_math_audit.evaluate.statistics import Difference, wilson_interval
-from multilingual_math_audit.evaluate.verdicts import Strategy
 from multilingual_math_audit.leaderboard_app.board import Board, Row
+from multilingual_math_audit.leaderboard_app.chosen import chosen_judges, chosen_rows, chosen_verifiers
 from multilingual_math_audit.leaderboard_app.compare import Comparison
-from multilingual_math_audit.leaderboard_app.judges import JudgeLine, judge_lines
+from multilingual_math_audit.leaderboard_app.judges import JudgeLine
 from multilingual_math_audit.leaderboard_app.leaderboard_page import mark_badge
 from multilingual_math_audit.leaderboard_app.markup import Markup, join, tag
 from multilingual_math_audit.leaderboard_app.plots import Axes, Bar, Point, Series, bar_chart, line_chart
-from multilingual_math_audit.leaderboard_app.rows import row_totals
+from multilingual_math_audit.leaderboard_app.rows import View, chosen_benchmarks, row_totals
 from multilingual_math_audit.leaderboard_app.texts import Texts
 from multilingual_math_audit.submissions.question_sets import question_sets
 from multilingual_math_audit.submissions.submission import Selector
 from multilingual_math_audit.submissions.validate import Checked
 
 MOST_SERIES = 6
+MOST_ROWS = 60
+EVERYTHING = View()
 
 
-def judges_html(board: Board, t: Texts) -> Markup:
-    """The audits on record: acceptance per edit, the three sensitivities, the verdict; most sensitive first."""
-    lines = judge_lines(board)
+def judges_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
+    """The audits a view keeps: acceptance per edit, the three sensitivities, the verdict; most sensitive first."""
+    lines = chosen_judges(board, view)
     if not lines:
-        return tag("div", tag("p", t("empty_judges")), class_="empty")
+        return tag("div", tag("p", t("empty_filter_judges" if board.audits else "empty_judges")), class_="empty")
     bars = [
         Bar(t(f"edit_{part.edit}"), line.judge.model, part.value, part.low, part.high)
         for line in lines[:MOST_SERIES]
@@ -40,9 +42,11 @@ def judges_html(board: Board, t: Texts) -> Markup:
     body = [_judge_row(line, t) for line in lines]
     table = tag("table", tag("thead", head), tag("tbody", *body), class_="board")
     unclustered = tag("p", t("unclustered_note"), class_="muted") if any(not line.clustered for line in lines) else ""
+    split = tag("p", t("split_note"), class_="muted") if any(line.split for line in lines) else ""
     return join(
         tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_judges")),
         unclustered,
+        split,
         bar_chart(bars, axes),
         *(_judge_details(line, t) for line in lines),
     )
@@ -95,19 +99,18 @@ def _difference(found: Difference, t: Texts) -> Markup:
     return join(t.percent(found.value), tag("span", ends, class_="ends"))
 
 
-def budgets_html(board: Board, names: Sequence[str], t: Texts, *, strategy: Strategy = "majority") -> Markup:
-    """Budgets and modes: stop rates, and Pass@k against the tokens spent on k samples."""
-    solvers = _one_row_per_solver(board)
-    if not solvers:
+def budgets_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
+    """Budgets and modes of the rows a view keeps: stop rates, and Pass@k against the tokens spent on k samples."""
+    names = chosen_benchmarks(board, view)
+    solvers = _one_row_per_solver(chosen_rows(board, view))
+    if not board.rows:
         return tag("div", tag("p", t("empty_board")), class_="empty")
     heads = ("solver", "mode", "budget", "stop_rate", "tokens", "pass_1", "pass_n")
+    held = [row for row in solvers if any(board.cells[name].covered[board.place[row.id]] for name in names)]
+    drawn = held[:MOST_ROWS]
     body, series = [], []
-    for row in solvers:
+    for row, values in zip(drawn, _ladders(board, drawn, names), strict=True):
         totals = row_totals(row, names)
-        if not totals.covered:
-            continue
-        n, correct = _pooled(board, row, names)
-        values = {k: float(np.mean(pass_at_k(n, correct, k))) for k in _ladder(int(n.min()))}
         last = max(values)
         partial = "" if totals.covered == len(names) else t("partly", n=totals.covered, of=len(names))
         cells = (
@@ -115,8 +118,8 @@ def budgets_html(board: Board, names: Sequence[str], t: Texts, *, strategy: Stra
             t.whole(row.budget or None),
             t.percent(totals.stop_rate),
             t.whole(totals.tokens),
-            t.percent(values[1]),
-            f"{t.percent(values[last])} (k = {last})",
+            t.percent(None if totals.ungraded else values[1]),
+            f"{t.percent(None if totals.ungraded else values[last])} (k = {last})",
         )
         body.append(
             tag(
@@ -125,29 +128,49 @@ def budgets_html(board: Board, names: Sequence[str], t: Texts, *, strategy: Stra
                 *(tag("td", cell, class_="num") for cell in cells),
             )
         )
-        if totals.tokens:
+        if totals.tokens and not totals.ungraded:
             name = f"{row.solver.model} · {t('mode_' + row.solver.mode)} · {t.whole(row.budget)}"
             points = [
                 Point(totals.tokens * k, value, label=f"{name}, k = {k}: {t.percent(value)}")
                 for k, value in values.items()
             ]
             series.append(Series(name, points))
+    if not body:
+        return tag("div", tag("p", t("empty_filter" if names else "empty_choice")), class_="empty")
     head = tag("tr", *(tag("th", t(f"column_{name}"), scope="col") for name in heads))
     axes = Axes(
         t("tokens_chart"), t("tokens_axis"), t("percent_axis"), log_x=True, write=lambda value: t.percent(value)
     )
     chart = line_chart(series[:MOST_SERIES], axes) or tag("p", t("no_tokens"), class_="muted")
     table = tag("table", tag("thead", head), tag("tbody", *body), class_="board")
-    return join(tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_budgets")), chart)
+    more = tag("p", t("heat_more", n=len(held) - MOST_ROWS), class_="muted") if len(held) > MOST_ROWS else ""
+    scroll = tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_budgets"))
+    return join(scroll, more, chart)
+
+
+def _ladders(board: Board, rows: Sequence[Row], names: Sequence[str]) -> list[dict[int, float]]:
+    """Per row the Pass@k over the questions of the benchmarks it has, for k = 1, 2, 4, ... up to its fewest samples."""
+    if not rows:
+        return []
+    pooled = [_pooled(board, row, names) for row in rows]
+    n, correct = (np.concatenate([part[at] for part in pooled]) for at in (0, 1))
+    starts = np.cumsum([0, *(len(part[0]) for part in pooled[:-1])])
+    sizes = np.diff([*starts, len(n)])
+    ladders = [_ladder(int(part[0].min())) for part in pooled]
+    width = int(n.max()) + 1
+    pairs, place = np.unique(n.astype(np.int64) * width + correct, return_inverse=True)
+    known = {k: pass_at_k(pairs // width, pairs % width, k)[place] for k in set().union(*ladders)}
+    means = {k: np.add.reduceat(values, starts) / sizes for k, values in known.items()}
+    return [{k: float(means[k][at]) for k in ladder} for at, ladder in enumerate(ladders)]
 
 
 def _ladder(n: int) -> list[int]:
     return sorted({1 << power for power in range(n.bit_length())} | {n})
 
 
-def _one_row_per_solver(board: Board) -> list[Row]:
+def _one_row_per_solver(rows: Sequence[Row]) -> list[Row]:
     kept: dict[str, Row] = {}
-    for row in board.rows:
+    for row in rows:
         kept.setdefault(row.entry.submission.digest, row)
     return sorted(kept.values(), key=lambda row: (row.solver.model, row.solver.mode, row.budget))
 
@@ -158,19 +181,22 @@ def _pooled(board: Board, row: Row, names: Sequence[str]) -> tuple[np.ndarray, n
     return np.concatenate([cell.n[place] for cell in cells]), np.concatenate([cell.correct[place] for cell in cells])
 
 
-def verifiers_html(board: Board, t: Texts) -> Markup:
-    """Best-of-N, calibration and early stopping, one section per verifier and benchmark."""
+def verifiers_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
+    """Best-of-N, calibration and early stopping, one section per verifier and benchmark that a view keeps."""
     parts = []
-    for entry in board.entries:
-        verifier = entry.submission.verifier
+    for entry, benchmark in chosen_verifiers(board, view):
+        verifier, solver = entry.submission.verifier, entry.submission.solver
         if verifier is None:
             continue
-        solver = entry.submission.solver.model if entry.submission.solver else ""
-        for benchmark in sorted({name for chosen in verifier.selectors.values() for name in chosen}):
-            chosen = {name: found[benchmark] for name, found in verifier.selectors.items() if benchmark in found}
-            title = tag("h3", f"{verifier.model} · {solver} · {benchmark}")
-            parts.append(tag("section", title, *_selector_charts(chosen, t), class_="card"))
-    return join(*parts) if parts else tag("div", tag("p", t("empty_verifiers")), class_="empty")
+        chosen = {name: found[benchmark] for name, found in verifier.selectors.items() if benchmark in found}
+        known = question_sets().get(benchmark)
+        title = " · ".join(
+            filter(None, (verifier.model, solver.model if solver else "", known.title if known else benchmark))
+        )
+        parts.append(tag("section", tag("h3", title), *_selector_charts(chosen, t), class_="card"))
+    there = any(entry.submission.verifier is not None for entry in board.entries)
+    empty = t("empty_filter_verifiers" if there else "empty_verifiers")
+    return join(*parts) if parts else tag("div", tag("p", empty), class_="empty")
 
 
 def _selector_charts(chosen: dict[str, Selector], t: Texts) -> list[Markup]:

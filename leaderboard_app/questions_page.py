@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from multilingual_math_audit.leaderboard_app.board import Board
+from multilingual_math_audit.leaderboard_app.board import Board, Cell, Counts, Row
 from multilingual_math_audit.leaderboard_app.markup import Markup, join, tag
 from multilingual_math_audit.leaderboard_app.public_runs import Example
+from multilingual_math_audit.leaderboard_app.rows import View, passes
 from multilingual_math_audit.leaderboard_app.texts import Texts
 
 MOST_ROWS = 40
+EVERYTHING = View()
 
 
-def heat_map_html(board: Board, name: str, kind: str, t: Texts, *, rows: Sequence[str] = ()) -> Markup:
-    """One benchmark: a line per row of the board, a button per question, shaded by the share of samples.
+def heat_map_html(board: Board, name: str, kind: str, t: Texts, view: View = EVERYTHING) -> Markup:
+    """One benchmark: a line per row that a view keeps, a button per question, shaded by the share of samples.
 
-    `kind` is `correct` or `approved` (under majority). At most `MOST_ROWS` rows are drawn; `rows` chooses them by id.
+    `kind` is `correct` or `approved` (under the view's strategy). At most `MOST_ROWS` rows are drawn.
     """
     if name not in board.cells:
-        return tag("div", tag("p", t("empty_board")), class_="empty")
+        return tag("div", tag("p", t("empty_choice" if board.cells else "empty_board")), class_="empty")
     cell = board.cells[name]
-    counts = cell.correct if kind == "correct" else cell.approved["majority"]
-    chosen = [index for index in range(len(board.rows)) if cell.covered[index]]
-    if rows:
-        chosen = [index for index in chosen if board.rows[index].id in rows]
+    counts = cell.correct if kind == "correct" else cell.approved[view.strategy]
+    chosen = [i for i, row in enumerate(board.rows) if cell.covered[i] and passes(board, row, view)]
     shown, seen = [], set()
     for index in chosen:
         # The correct samples are the same under every judge of a submission: one line is enough.
@@ -35,13 +33,16 @@ def heat_map_html(board: Board, name: str, kind: str, t: Texts, *, rows: Sequenc
     head = tag(
         "tr", tag("th", t("column_solver"), scope="col"), *(tag("th", number, scope="col") for number in numbers)
     )
-    body = [_line(board, name, kind, index, t) for index in shown[:MOST_ROWS]]
+    body = [
+        _line(cell, board.rows[index], counts[index], index, t, by_judge=kind != "correct")
+        for index in shown[:MOST_ROWS]
+    ]
     if not body:
-        return tag("div", tag("p", t("empty_heat")), class_="empty")
+        return tag("div", tag("p", t("empty_heat" if chosen else "empty_filter")), class_="empty")
     more = tag("p", t("heat_more", n=len(shown) - MOST_ROWS), class_="muted") if len(shown) > MOST_ROWS else ""
     table = tag(
         "table",
-        tag("caption", t(f"heat_{kind}", benchmark=cell.questions.title)),
+        tag("caption", t(f"heat_{kind}", benchmark=cell.questions.title, strategy=t(f"strategy_{view.strategy}"))),
         tag("thead", head),
         tag("tbody", *body),
         class_="heat",
@@ -53,9 +54,7 @@ def heat_map_html(board: Board, name: str, kind: str, t: Texts, *, rows: Sequenc
     )
 
 
-def _line(board: Board, name: str, kind: str, index: int, t: Texts) -> Markup:
-    cell, row = board.cells[name], board.rows[index]
-    counts = cell.correct[index] if kind == "correct" else cell.approved["majority"][index]
+def _line(cell: Cell, row: Row, counts: Counts, index: int, t: Texts, *, by_judge: bool) -> Markup:
     cells = []
     for place, question in enumerate(cell.questions.counted):
         n, count = int(cell.n[index, place]), int(counts[place])
@@ -71,7 +70,7 @@ def _line(board: Board, name: str, kind: str, index: int, t: Texts) -> Markup:
             aria_label=text,
         )
         cells.append(tag("td", button))
-    judge = tag("span", row.judge_label, class_="facts") if kind != "correct" and row.judge_label else ""
+    judge = tag("span", row.judge_label, class_="facts") if by_judge and row.judge_label else ""
     mode = tag("span", t(f"mode_{row.solver.mode}"), class_="facts")
     return tag("tr", tag("th", row.solver.model, judge or mode, scope="row"), *cells)
 

@@ -100,7 +100,7 @@ def make_table(board: Board, view: View, *, page_size: int = PAGE_SIZE) -> Table
     every line without the number that is sorted by.
     """
     names = chosen_benchmarks(board, view)
-    kept = np.array([index for index, row in enumerate(board.rows) if _passes(board, row, view)], dtype=np.intp)
+    kept = np.array([index for index, row in enumerate(board.rows) if passes(board, row, view)], dtype=np.intp)
     if names:
         kept = kept[np.any([board.cells[name].covered[kept] for name in names], axis=0)] if len(kept) else kept
     else:
@@ -127,7 +127,8 @@ def size_of(row: Row) -> str | None:
     return None if size is None else next(name for name, limit in SIZES if size < limit)
 
 
-def _passes(board: Board, row: Row, view: View) -> bool:
+def passes(board: Board, row: Row, view: View) -> bool:
+    """Whether a row passes every filter of a view."""
     return (
         (not view.families or row.solver.family in view.families)
         and (not view.sizes or size_of(row) in view.sizes)

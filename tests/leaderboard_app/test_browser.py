@@ -239,6 +239,31 @@ def test_compare(visit: Callable[..., Any]) -> None:
     assert "p = " in text
 
 
+def test_one_choice_holds_on_every_page(visit: Callable[..., Any]) -> None:
+    """What is searched for on one page is what the others show, also through a link; About has no choice to make."""
+    page = visit(f"/?{SHARED}")
+    page.locator("#search textarea").first.press_sequentially("qwen", delay=30)
+    page.wait_for_function("document.querySelectorAll('#board tbody tr').length === 4")
+    for name, shown in (("budgets", "#budgets tbody tr"), ("questions", "#heat tbody tr")):
+        page.locator(f"#page-{name}-button").first.click()
+        page.wait_for_selector(f"{shown} >> visible=true")
+        assert page.eval_on_selector_all(shown, "rows => rows.length") == 1
+    page.locator("#page-judges-button").first.click()
+    page.wait_for_selector("#judges tbody tr >> visible=true")
+    assert "judge/J1" not in page.locator("#judges").inner_text()
+    page.locator("#page-compare-button").first.click()
+    page.wait_for_selector("#comparison dl >> visible=true")
+    assert all("Qwen2.5-32B" in page.locator(f"#{row} input").first.input_value() for row in ("first", "second"))
+    page.locator("#search textarea").first.fill("delta")
+    page.wait_for_function("document.querySelector('#first input').value.startsWith('delta')")
+    page.locator("#page-about-button").first.click()
+    page.wait_for_selector("#k", state="hidden")
+    other = visit("/?tab=budgets&search=delta", settled="#budgets tbody tr >> visible=true")
+    names = other.eval_on_selector_all("#budgets .board tbody th", "heads => heads.map(h => h.textContent)")
+    assert names
+    assert all(name.startswith("delta") for name in names)
+
+
 def bad_files(folder: Path) -> dict[str, str]:
     """Six bad files and the words that must be shown about them."""
     sound = make_submission(7, benchmarks=("aime2026_en",))
@@ -292,6 +317,14 @@ def test_phone_width(visit: Callable[..., Any]) -> None:
     page.eval_on_selector("#board .scroll", "e => e.scrollLeft = 300")
     box = page.locator("#board tbody tr th").first.bounding_box()
     assert 0 <= box["x"] < 60
+    pages, choice, board = (
+        page.locator(at).first.bounding_box()["y"] for at in ("#pages .tab-wrapper", "#k", "#board")
+    )
+    assert pages < choice < board
+    page.locator("#pages .overflow-menu > button").first.click()
+    page.locator("#pages .overflow-dropdown button", has_text="Compare").click()
+    page.wait_for_selector("#comparison dl >> visible=true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 392
 
 
 def test_every_view_has_an_endpoint(address: str) -> None:

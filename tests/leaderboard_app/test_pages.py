@@ -41,7 +41,7 @@ def test_an_empty_folder_is_a_board() -> None:
         t = Texts(language)
         assert "empty" in table_html(board, make_table(board, View()), View(), t)
         assert "empty" in judges_html(board, t)
-        assert "empty" in budgets_html(board, (), t)
+        assert "empty" in budgets_html(board, t)
         assert "empty" in verifiers_html(board, t)
         assert "empty" in heat_map_html(board, "aime2026_en", "correct", t)
 
