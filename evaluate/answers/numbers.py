@@ -237,11 +237,16 @@ class NumberSpan:
 
 _SIGN = r"(?P<sign>(?<![\w)\]}!%])[-−–+])?"
 _NUMBER = r"(?:\d+(?:(?:\{,\}|\\,|~|[.,](?=\d)|[ \u00a0\u2009\u202f](?=\d{3}(?!\d)))\d+)*|(?<![\d.,])\.\d+)"
-_SCAN = re.compile(
-    rf"(?<![\w\\.,])(?P<percent>%\s?|\\%\s?)?{_SIGN}(?:"
+_ITEM = re.compile(
+    rf"(?P<percent>%\s?|\\%\s?)?{_SIGN}(?:"
     rf"(?P<whole>\d{{1,6}}\s?(?=\\[dtc]?frac))?\\[dtc]?frac\s?(?:\{{\s?(?P<top>[-−]?\d+)\s?\}}\s?\{{\s?(?P<bottom>\d+)\s?\}}|(?P<short>\d\d))"
     rf"|(?P<number>{_NUMBER})(?:\s?/\s?(?P<under>\d+)(?![\d/]))?)"
     r"(?P<after>\s?(?:\\?%))?"
+)
+_SCAN = re.compile(r"(?<![\w\\.,])" + _ITEM.pattern)
+# A command that ends where a number begins, `\\cdot12`; its letters are no word that the number is part of.
+_OPERATOR = re.compile(
+    r"\\(?:cdot|times|div|pm|mp|leq?|geq?|neq?|lt|gt|approx|equiv|sim|to|implies|Rightarrow|quad|qquad|colon|mid|land|lor)(?=[-−+]?\d)"
 )
 _PART_OF_WORD = re.compile(r"[A-Za-z_]\w*$|[_^]\{?$")
 
@@ -253,14 +258,44 @@ def find_numbers(text: str, language: str = "any") -> Iterator[NumberSpan]:
     [('12,5', '25/2'), ('30 240', '30240'), ('-3/4', '-3/4'), ('%25', '1/4')]
     >>> [str(n.value) for n in find_numbers(r"\dfrac{1}{2} of 1{,}234", "en")]
     ['1/2', '1234']
+    >>> [n.text for n in find_numbers(r"3\cdot12 and 1,2,3", "en")]
+    ['3', '12', '1', '2', '3']
     """
     notation = notations(language)[0]
+    text = _OPERATOR.sub(lambda command: "·" * len(command[0]), text)
     position = 0
     while match := _SCAN.search(text, position):
-        span = _span(match, notation)
+        whole = not _PART_OF_WORD.search(text, max(0, match.start() - 40), match.start())
+        items = _listed(match, notation)
+        for item in items:
+            position = item.end
+            if whole:
+                yield item
+        if items:
+            # The last item of `1,2,3/4` may have a bar or a sign behind it.
+            match = _ITEM.match(text, position + 1)
+            if match is None:
+                continue
+        span = _span(match, Notation("list", notation.dot) if items else notation)
         position = match.end() if span is None else span.end
-        if span is not None and not _PART_OF_WORD.search(text, max(0, span.start - 40), span.start):
+        if span is not None and whole:
             yield span
+
+
+def _listed(match: re.Match[str], notation: Notation) -> list[NumberSpan]:
+    """All but the last of the numbers in `1,2,3`; none where the commas are part of one number."""
+    run = match["number"] or ""
+    if "," not in run or len(fold(run)) != len(run):
+        return []
+    spans: list[NumberSpan] = []
+    run, first, at = fold(run), match.start("number"), 0
+    while (reading := read_number(run, at, notation)) is not None and run[reading.end : reading.end + 1] == ",":
+        start, end = first + at if at else match.start(), first + reading.end
+        sign = -1 if match["sign"] and match["sign"] != "+" and not at else 1
+        form: NumberForm = "decimal" if reading.is_decimal else "integer"
+        spans.append(NumberSpan(start, end, match.string[start:end], sign * reading.value, form))
+        at = reading.end + 1
+    return spans
 
 
 def _span(match: re.Match[str], notation: Notation) -> NumberSpan | None:
