@@ -9,7 +9,8 @@ from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value, goes_on
 
 SENTENCE_END = re.compile(
-    r"(?<=[^\d\W])[.!](?=\s|$)|(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n[ \t\r]{0,20}\n"
+    r"(?<=[^\d\W])(?<!i\.e)(?<!e\.g)[.!](?=\s|$)|"
+    r"(?<=[\d\W])[.!](?=\s+[^\W\d_a-zçğıöşü]|\s*$)|\?(?=\s|$)|\n[ \t\r]{0,20}\n"
 )
 _HEDGED = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|assuming|would|doubt|unlikely|belki|galiba|"
@@ -23,6 +24,8 @@ _CONCLUDES = re.compile(
     r"por\s+conseguinte|aranan|istenen|it\s+follows|this\s+(?:gives|yields)|we\s+(?:get|obtain)|the\s+(?:result|solution|remainder|"
     r"value|probability|(?:minimum|maximum|smallest|largest|least|greatest)(?:\s+(?:possible\s+)?value)?)\s+is|buradan|daí|obtemos|"
     r"des[st][ea]\s+(?:modo|forma)|[oa]\s+(?:resultado|solução|valor|resto|probabilidade)(?:\s+d[eoa]\s+\S{1,20})?\s+é)\b|"
+    r"^\W{0,6}(?:the\s+(?!first|second|third|next|other|initial|previous|original|given|question|problem|following)|"
+    r"[oa]\s+(?!primeir|segund|terceir|outr|próxim|anterior|inicial))(?:\w{1,20}\s+){1,2}(?:is|equals|é|vale|mede)\b|"
     r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:",
     re.IGNORECASE,
 )
@@ -45,6 +48,13 @@ _TR_ENDING = re.compile(
     r"çıkar|vardır|kalır|öder|gerekir|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
+# `18 (the other root is negative)` and `18 in total` are 18.
+_REMARK = re.compile(
+    r"\s\((?!\s*(?:or|ou|veya|maybe|talvez|belki|mod)\b)[^()]*[^\W\d_]{3}[^()]*\)(?=[.!]?$)", re.IGNORECASE
+)
+_IN_ALL = re.compile(r"\s*(?:no\s+total|ao\s+todo|in\s+(?:total|all)|altogether|toplamda)(?=\W*$)", re.IGNORECASE)
+_BELOW_FORMULA = re.compile(r"(?:\$\$|\\\])[.,]?[ \t]*\n(?=[^\W\d_a-zçğıöşü])")
+_TIME = re.compile(r"\b(?:at|às|saat)\s*$", re.IGNORECASE)
 # `the maximum is 5 when x = 2`: where the value is taken is not the value.
 _WHERE = re.compile(
     r",?\s+(?:when|where|for|at|with|quando|para|onde|com)\s+\$?\(?[A-Za-z](?:,\s?[A-Za-z]){0,3}\)?\s?(?:=|\\in|∈)(?:(?!\b(?:is|are|é|são)\b)[^.])*\.?$",
@@ -63,7 +73,7 @@ _HAS_NONE = re.compile(
     r"(?:reel\s+)?çözümü\s+yok(?:tur)?|não\s+tem\s+solução)\s*\.?\s*$",
     re.IGNORECASE,
 )
-_NEGATED_BEFORE = re.compile(r"\b(?:not|não|never)\b[^.]{0,6}$", re.IGNORECASE)
+_NEGATED_BEFORE = re.compile(r"(?:\b(?:not|não|never|cannot|neither|nor)\b|n['’]t\b)[^.]{0,6}$", re.IGNORECASE)
 _EACH = frozenset({"per", "each", "in", "por", "cada", "ao", "no", "altogether", "toplamda"})
 _NEUTRAL = frozenset(
     fold_case(word)
@@ -112,6 +122,9 @@ def closing_sentence(text: str) -> Statement | None:
     for match in SENTENCE_END.finditer(stripped):
         if stripped[match.end() :].strip(" \n*$"):
             start, count = match.end(), count + 1
+    # A sentence in words also starts on the line below a displayed formula.
+    for match in _BELOW_FORMULA.finditer(stripped, start):
+        start, count = match.end(), count + 1
     sentence = stripped[start:].strip()
     if len(sentence) > 600 or _HEDGED.search(re.sub(r"\$[^$]*\$", "", sentence)):
         return None
@@ -120,6 +133,7 @@ def closing_sentence(text: str) -> Statement | None:
         return None
     if (where := _WHERE.search(sentence)) and first_value(sentence, 0, where.start()) is not None:
         sentence = sentence[: where.start()] + "."
+    sentence = _REMARK.sub("", sentence)
     value = last_value(sentence, 0, len(sentence))
     if value is None:
         return _in_words(sentence)
@@ -139,10 +153,12 @@ def _in_words(sentence: str) -> Statement | None:
 
 
 def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
-    before, rest = sentence[: value.start], _AGED.sub("", sentence[value.end :])
+    before, rest = sentence[: value.start], _IN_ALL.sub("", _AGED.sub("", sentence[value.end :]))
     after = rest.strip(" .!*$\n")
     trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
     near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])]
+    if concludes and not trailing and _TIME.search(before) and re.fullmatch(r"\d{1,2}:\d\d(?: \w+)?", value.text):
+        return True
     if (
         _NEGATED_BEFORE.search(before)
         or any(word in words.QUALIFIERS for word in trailing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -192,7 +193,16 @@ def _relations(key: Form, answer: Form, rules: Rules) -> Verdict | None:
 
 
 def _computed(key: Form, answer: Form, rules: Rules) -> Verdict:
-    """`m + n = 204` answers a question for m + n: letters alone on the left, a number on the right."""
+    """`m + n = 204` answers a question for m + n: letters alone on the left, a number on the right.
+
+    An identity such as `x^2 - 1 = (x - 1)(x + 1)` is the expression on either side.
+    """
+    nodes = [item.node for item in answer.items]
+    if key.kind == "scalar" and all(
+        a is not None and b is not None and symbols(a) and scalars_equal(a, b).equal
+        for a, b in itertools.pairwise(nodes)
+    ):
+        return forms_equal(key, replace(answer.items[-1], tokens=()), rules)
     left, right = answer.items[0], answer.items[-1]
     letters = all(token.kind in ("sym", "close", "open") or token.text in ("+", "*", "^") for token in left.tokens)
     number_only = right.node is not None and not symbols(right.node) and right.node.value != 0

@@ -58,7 +58,8 @@ _JOIN = re.compile(
 # What follows a value and makes it a part of something longer: `5 x 3`, `5th`, `5 to the power of 2`, `5 (or 6)`.
 _GOES_ON = re.compile(
     r"[ \t]+\d|\s?(?:\.\.|…)|[ \t]*[-+*/^=][ \t]*\.?[ \t]*(?:\n|$)|(?:st|nd|rd|th)\b|[ \t]?(?:[xX×*&]|:)[ \t]?\d|"
-    r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|"
+    r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|,?\s+(?:no|wait|não|hayır)\s*,|"
+    r"\s+(?:is|é)\s+(?:too|not|wrong|incorrect|impossible|muito|impossível)\b|"
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
@@ -218,6 +219,8 @@ def _with_unit(text: str, start: int, stop: int, end: int) -> tuple[int, str]:
     if len(folded) > 1 and folded[0] in ("e", "and", "but", "mas", "ama", "ve") and folded[1] in ("not", "não"):
         return stop, shown
     for index, word in enumerate(folded):
+        if word == "no" and folded[index + 1 : index + 2] in (["total"], ["fim"], ["final"]):
+            break
         if word in words.QUALIFIERS and word not in ("and",):
             return position, shown + " " + " ".join(taken[: index + 1])
     for count in range(len(taken), 0, -1):

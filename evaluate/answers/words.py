@@ -51,6 +51,7 @@ QUALIFIERS = frozenset(
         "fifths tenths hundredths thousandths décimos centésimos milésimos "
     ).split()
 )
+QUALIFIERS |= {word + ending for word in QUALIFIERS for ending in ("dir", "dur", "dür", "tir", "tur", "tür")}
 # After an article such a word names the one value meant: `o menor inteiro`, `en küçük sayı`, `the least value`.
 _SUPERLATIVES = {
     **dict.fromkeys(("o", "a", "os", "as"), frozenset({"maior", "menor", "superior", "inferior"})),
@@ -103,7 +104,7 @@ _UNIT_GROUPS = {
     "ha": "hectare hectares hektar", "jpy": "yen yens", "inr": "rupee rupees", "penny": "penny pennies pence",
     "decade": "decade decades", "century": "century centuries yüzyıl século séculos",
     "byte": "byte bytes", "bit": "bit bits", "V": "volt volts", "ohm": "ohm ohms", "Pa": "pascal pascals",
-    "N": "newton newtons", "J": "joule joules", "W": "watt watts", "Hz": "hz hertz", "mph": "mph", "kmh": "kmh",
+    "N": "newton newtons", "J": "joule joules", "W": "watt watts", "Hz": "hz hertz", "mi/h": "mph", "km/h": "kmh kph",
     "unit": "unit units birim birimdir unidade unidades u br u.c.",
     "unit^2": "birimkare birimkaredir br^2 u^2 u.a. ua", "unit^3": "birimküp u.v.",
     "cm^2": "santimetrekare cm2", "m^2": "metrekare m2", "km^2": "kilometrekare km2", "cm^3": "santimetreküp cm3 cc",
