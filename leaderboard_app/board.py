@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from multilingual_math_audit.evaluate.metrics import pass_at_k
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES, Strategy
-from multilingual_math_audit.submissions.accept import Entry, Trust, Unreadable, read_entries
+from multilingual_math_audit.submissions.accept import TRUSTS, Entry, Trust, Unreadable, read_entries
 from multilingual_math_audit.submissions.question_sets import QuestionSet, question_sets
 from multilingual_math_audit.submissions.submission import Audit, BenchmarkCounts, Judge, Model
 
@@ -161,8 +161,13 @@ def _collecting_later() -> Iterator[None]:
 
 
 def build_board(entries: Iterable[Entry], unreadable: Iterable[Unreadable] = ()) -> Board:
-    """The board of entries that were checked."""
-    kept = tuple(entries)
+    """The board of entries that were checked; of one content accepted twice the entry of the highest trust stands."""
+    best: dict[str, Entry] = {}
+    for entry in entries:
+        other = best.setdefault(entry.submission.digest, entry)
+        if TRUSTS.index(entry.acceptance.trust) > TRUSTS.index(other.acceptance.trust):
+            best[entry.submission.digest] = entry
+    kept = tuple(best.values())
     rows = tuple(row for entry in kept for row in _rows(entry))
     cells = {
         name: _cell(known, rows)
@@ -196,12 +201,23 @@ def _rows(entry: Entry) -> list[Row]:
 
 
 def _audits(entries: Iterable[Entry]) -> dict[JudgeKey, tuple[Judge, Audit, Entry]]:
-    audits: dict[JudgeKey, tuple[Judge, Audit, Entry]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry.acceptance.day, entry.submission.digest)):
-        for judge in entry.submission.judges.values():
-            if judge.audit is not None:
-                audits[judge_key(judge)] = (judge, judge.audit, entry)
-    return audits
+    """The audit on record of each judge: of the highest trust, then of the most originals, then the newest.
+
+    So nobody puts a small or unchecked audit in the place of a larger or a checked one.
+    """
+    found = [
+        (judge, judge.audit, entry)
+        for entry in entries
+        for judge in entry.submission.judges.values()
+        if judge.audit is not None
+    ]
+    return {judge_key(judge): (judge, audit, entry) for judge, audit, entry in sorted(found, key=_weight)}
+
+
+def _weight(found: tuple[Judge, Audit, Entry]) -> tuple[int, int, str, str]:
+    _, audit, entry = found
+    originals = sum(part.originals for part in audit.benchmarks.values())
+    return TRUSTS.index(entry.acceptance.trust), originals, entry.acceptance.day, entry.submission.digest
 
 
 def _cell(known: QuestionSet, rows: tuple[Row, ...]) -> Cell:

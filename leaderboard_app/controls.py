@@ -9,7 +9,7 @@ from typing import Any
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
 from multilingual_math_audit.leaderboard_app import links
 from multilingual_math_audit.leaderboard_app.board import Board
-from multilingual_math_audit.leaderboard_app.rows import SORT_KEYS, View
+from multilingual_math_audit.leaderboard_app.rows import NO_JUDGE, SORT_KEYS, View
 from multilingual_math_audit.leaderboard_app.texts import Texts
 
 FIELDS = tuple(field.name for field in dataclasses.fields(View) if field.name != "page")
@@ -140,10 +140,18 @@ def _make_controls(gr: Any, board: Board, t: Texts) -> dict[str, Any]:
                 ("trusts", "trust", "trust_"),
                 ("budgets", "budget", None),
             ):
-                shown = [(t(words + item) if words else item, item) for item in options[name]]
+                shown = [(t(words + item) if words else _spell(item, name, t), item) for item in options[name]]
                 made[name] = gr.Dropdown(shown, value=[], multiselect=True, label=t(label), elem_id=name, min_width=180)
         made["audited"] = gr.Checkbox(False, label=t("audited"), elem_id="audited", info=t("filters_note"))
     return made
+
+
+def _spell(item: str, field: str, t: Texts) -> str:
+    if item == NO_JUDGE:
+        return t("no_judge")
+    if field == "budgets":
+        return t.whole(int(item)) if item != "0" else t("unknown")
+    return item
 
 
 def make_sorting(gr: Any, t: Texts) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
 from multilingual_math_audit.leaderboard_app.board import Board
-from multilingual_math_audit.leaderboard_app.rows import SIZES, SORT_KEYS, View
+from multilingual_math_audit.leaderboard_app.rows import NO_JUDGE, SIZES, SORT_KEYS, View
 from multilingual_math_audit.records import Language, Mode
 from multilingual_math_audit.submissions.accept import TRUSTS
 
@@ -29,7 +29,7 @@ def choices(board: Board) -> dict[str, tuple[str, ...]]:
         "families": tuple(sorted({row.solver.family for row in rows if row.solver.family})),
         "sizes": tuple(name for name, _ in SIZES),
         "modes": tuple(get_args(Mode)),
-        "judges": tuple(sorted({row.judge_label or "none" for row in rows})),
+        "judges": tuple(sorted({row.judge_label or NO_JUDGE for row in rows})),
         "trusts": tuple(TRUSTS),
         "budgets": tuple(str(budget) for budget in sorted({row.budget for row in rows})),
     }

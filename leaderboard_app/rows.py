@@ -23,6 +23,8 @@ SortKey = Literal[
 SORT_KEYS: tuple[SortKey, ...] = get_args(SortKey)
 RANKED: tuple[SortKey, ...] = ("cot_pass_k", "pass_k", "pass_1")
 PAGE_SIZE = 25
+# A label cannot begin with a bracket, so no judge is called so.
+NO_JUDGE = "(none)"
 SIZES: tuple[tuple[str, float], ...] = (("<3", 3), ("3-10", 10), ("10-40", 40), (">40", math.inf))
 
 
@@ -133,7 +135,7 @@ def passes(board: Board, row: Row, view: View) -> bool:
         (not view.families or row.solver.family in view.families)
         and (not view.sizes or size_of(row) in view.sizes)
         and (not view.modes or row.solver.mode in view.modes)
-        and (not view.judges or (row.judge_label or "none") in view.judges)
+        and (not view.judges or (row.judge_label or NO_JUDGE) in view.judges)
         and (not view.trusts or row.trust in view.trusts)
         and (not view.budgets or str(row.budget) in view.budgets)
         and (not view.audited or (row.judge is not None and judge_key(row.judge) in board.audits))

@@ -19,7 +19,7 @@ from multilingual_math_audit.leaderboard_app.questions_page import cell_html, he
 from multilingual_math_audit.leaderboard_app.rows import SORT_KEYS, View, make_table
 from multilingual_math_audit.leaderboard_app.texts import Texts
 from multilingual_math_audit.submissions.accept import Acceptance, Entry
-from multilingual_math_audit.submissions.validate import Checked, Fault, check
+from multilingual_math_audit.submissions.validate import Checked, Fault, check, read_file
 
 CLICKS = """
 element.addEventListener('click', (event) => {
@@ -211,7 +211,7 @@ def submit_tab(wrap: Any, board: Board, t: Texts, **_: Any) -> None:
 def read_upload(path: Path) -> Checked:
     """Check an uploaded file and delete it."""
     try:
-        return check(path.read_bytes())
+        return check(read_file(path))
     except OSError as error:
         return Checked(None, (Fault("", f"the file cannot be read: {error.strerror}"),))
     finally:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from multilingual_math_audit.errors import AuditError, UsageError
 from multilingual_math_audit.store import write_atomically
 from multilingual_math_audit.submissions.strict_json import NotJson, parse_object
-from multilingual_math_audit.submissions.submission import Day, Submission, Text
-from multilingual_math_audit.submissions.validate import Fault, check, check_counts
+from multilingual_math_audit.submissions.submission import MAX_BYTES, Day, Submission, Text
+from multilingual_math_audit.submissions.validate import Fault, check, check_counts, read_file
 
 Trust = Literal["self-reported", "reproducible", "verified"]
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
@@ -75,6 +75,8 @@ def accept(submission: Submission, folder: Path, *, trust: Trust, evidence: str 
 
 def read_entry(data: bytes) -> Entry:
     """The entry of a file; raises SubmissionRefused when it is none or its counts cannot be."""
+    if len(data) > MAX_BYTES:
+        raise SubmissionRefused(f"Too large: a submission has at most {MAX_BYTES:,} bytes.")
     try:
         entry = Entry.model_validate(parse_object(data))
     except NotJson as error:
@@ -93,7 +95,7 @@ def read_submission(path: Path) -> Submission:
     Raises SubmissionRefused with the first faults where it is unsound, UsageError where it cannot be read.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
     checked = check(data)
@@ -111,7 +113,14 @@ def read_submission(path: Path) -> Submission:
 def read_entries(folder: Path) -> Iterator[Entry | Unreadable]:
     """The entries of a folder in the order of their names; an unsound file is reported, never shown."""
     for path in sorted(folder.glob("*.json")):
+        if not path.is_file():
+            yield Unreadable(path.name, "not an ordinary file")
+            continue
         try:
-            yield read_entry(path.read_bytes())
-        except (SubmissionRefused, OSError) as error:
+            entry = read_entry(read_file(path))
+        except SubmissionRefused as error:
             yield Unreadable(path.name, str(error))
+        except OSError as error:
+            yield Unreadable(path.name, f"cannot be read: {error.strerror}")
+        else:
+            yield entry

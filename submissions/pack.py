@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +128,7 @@ def label_of(name: str) -> str:
     parts = [part for part in name.split("/") if part not in ("", ".", "..")]
     kept = parts[-1:] if name.startswith(("/", ".", "~")) else parts[-2:]
     text = re.sub(r"[^A-Za-z0-9._+:/@() -]", "-", "/".join(kept))[:96].lstrip("._+:/@() -")
-    return text or "unnamed"
+    return " ".join(text.split()) or "unnamed"
 
 
 def _benchmark(questions: Sequence[QuestionCounts], keys: str, samples: int) -> dict[str, Any]:
@@ -197,13 +197,19 @@ def _solver(run: Run, known: About) -> dict[str, Any]:
 def _judges(run: Run, audits: Sequence[FoundAudit]) -> dict[str, dict[str, Any]]:
     """The run's judges with their audits, then those that were audited only."""
     facts: Mapping[str, Any] = {} if is_panel(run) else run.manifest.get("judges", {})
+    if alike := [name for name, times in Counter(map(label_of, facts)).items() if times > 1]:
+        names = sorted(name for name in facts if label_of(name) == alike[0])
+        raise AuditError(
+            f"The judges {' and '.join(names)} would both be called {alike[0]} in a submission.",
+            "Submit a run that only one of them judged.",
+        )
     judges = {label_of(name): _judge(run, name, settings) for name, settings in facts.items()}
     for found in audits:
         described = _judge(found.panel, found.judge, found.settings)
         label = label_of(found.judge)
         # An audit in another mode says nothing of the judge in this one: it stands beside it.
         if label in judges and judges[label]["mode"] != described["mode"]:
-            label = f"{label[:80]} ({described['mode']})"
+            label = f"{label} ({described['mode']})"
         judges[label] = judges.get(label, described) | {"audit": found.audit}
     return judges
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from multilingual_math_audit.submissions.question_sets import QuestionSet
-from multilingual_math_audit.submissions.submission import Accepted, Audit, AuditCounts, Pair, Selector, Verifier
+from multilingual_math_audit.submissions.submission import (
+    MAX_ORIGINALS,
+    Accepted,
+    Audit,
+    AuditCounts,
+    BenchmarkCounts,
+    Pair,
+    Selector,
+    Verifier,
+)
 
 Found = tuple[str, str]
 
@@ -28,6 +37,8 @@ def check_audit(audit: Audit, known: Mapping[str, QuestionSet]) -> Iterator[Foun
         yield from (
             (f"{path}.per_question.{where}", message) for where, message in _check_clusters(counts, known[name])
         )
+    if (total := sum(counts.originals for counts in audit.benchmarks.values())) > MAX_ORIGINALS:
+        yield "benchmarks", f"{total} originals in all; an audit has at most {MAX_ORIGINALS}"
     seen: set[tuple[str, str]] = set()
     for index, pair in enumerate(audit.pairs or []):
         if (pair.first, pair.second) in seen or pair.first == pair.second:
@@ -87,21 +98,32 @@ def _check_pair(pair: Pair, audit: Audit) -> Iterator[str]:
             yield f"{seen} accepted under {edit}, and {wanted} in the benchmarks"
 
 
-def check_verifier(verifier: Verifier) -> Iterator[Found]:
-    """The faults of a verifier's counts, as (place below the verifier, what is wrong)."""
-    for name, benchmarks in verifier.selectors.items():
-        if not benchmarks:
+def check_verifier(
+    verifier: Verifier, known: Mapping[str, QuestionSet], benchmarks: Mapping[str, BenchmarkCounts]
+) -> Iterator[Found]:
+    """The faults of a verifier's counts, as (place below the verifier, what is wrong).
+
+    `benchmarks` are the submission's own: where it has one, the best of more samples than it has cannot be.
+    """
+    for name, held in verifier.selectors.items():
+        if not held:
             yield f"selectors.{name}", "a selector without counts"
-        for benchmark, selector in benchmarks.items():
-            for where, message in _check_selector(selector):
+        for benchmark, selector in held.items():
+            if benchmark not in known:
+                yield f"selectors.{name}.{benchmark}", f"no such benchmark; there are {', '.join(known)}"
+                continue
+            samples = benchmarks[benchmark].samples if benchmark in benchmarks else None
+            for where, message in _check_selector(selector, samples):
                 yield f"selectors.{name}.{benchmark}.{where}", message
 
 
-def _check_selector(selector: Selector) -> Iterator[Found]:
+def _check_selector(selector: Selector, samples: int | None) -> Iterator[Found]:
     sizes = [entry.size for entry in selector.best_of]
     if sizes != sorted(set(sizes)):
         yield "best_of", "the sizes must rise"
     for index, group in enumerate(selector.best_of):
+        if samples is not None and group.size > samples:
+            yield f"best_of[{index}].size", f"the best of {group.size}, and a question has {samples} samples"
         if group.correct > group.groups:
             yield f"best_of[{index}].correct", f"{group.correct} is more than the {group.groups} groups"
     for index, part in enumerate(selector.reliability):

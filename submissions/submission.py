@@ -20,6 +20,11 @@ from multilingual_math_audit.records import Mode
 FORMAT = "multilingual-math-audit/submission-1"
 MAX_BYTES = 4_000_000
 MAX_QUESTIONS = 2_000
+MAX_SAMPLES = 4_096
+MAX_ORIGINALS = 10_000
+MOST_MARKS = 3
+# Letters and signs without ink, which would make two names look alike or one look empty.
+_INKLESS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 Edit = Literal[
     "clean", "intermediate", "truncation", "final_answer", "consistent", "load_bearing", "dose_1", "dose_2", "dose_4",
@@ -29,15 +34,24 @@ WhyNone = Literal["stopped_at_limit", "no_box", "not_yes_no", "error"]
 
 
 def _plain(text: str) -> str:
+    marks = 0
     for character in text:
-        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+        category = unicodedata.category(character)
+        if category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or character in _INKLESS:
             raise ValueError(f"holds the character U+{ord(character):04X}, which controls the display or is none")
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if marks > MOST_MARKS:
+            raise ValueError(f"piles more than {MOST_MARKS} marks on one letter")
+    if not text.strip():
+        raise ValueError("holds nothing but spaces")
     return text
 
 
 def _no_climbing(text: str) -> str:
     if any(part in ("", ".", "..") for part in text.split("/")):
         raise ValueError("has an empty, '.' or '..' part between its slashes")
+    if text != " ".join(text.split()):
+        raise ValueError("ends in a space or has two in a row, so that two names would look alike")
     return text
 
 
@@ -153,7 +167,7 @@ class BenchmarkCounts(_Part):
 
     revision: Label | None = Field(None, description="Revision of the source the questions came from.")
     digest: Hex | None = Field(None, description="Digest of the source file.")
-    samples: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Samples asked for per question.")
+    samples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] = Field(description="Samples asked for per question.")
     questions: QuestionIds
     n: Column = Field(description="Samples had; equal to `samples` for every question.")
     correct: Column = Field(description="Samples whose answer is right.")
@@ -184,7 +198,7 @@ class Accepted(_Part):
 class AuditCounts(_Part):
     """One benchmark of an audit: how many variants of each edit the judge accepted."""
 
-    originals: Annotated[int, Field(ge=1, le=10**6)] = Field(description="Solutions judged in every edit.")
+    originals: Annotated[int, Field(ge=1, le=MAX_ORIGINALS)] = Field(description="Solutions judged in every edit.")
     accepted: dict[Edit, Accepted]
     no_verdict: dict[Edit, Count] | None = Field(None, description="Judgments without a verdict.")
     per_question: AuditQuestions | None = None
@@ -224,7 +238,7 @@ class Judge(Model):
 class BestOf(_Part):
     """Best-of-N: disjoint groups of `size` samples, and in how many the chosen sample is right."""
 
-    size: Annotated[int, Field(ge=1, le=100_000)]
+    size: Annotated[int, Field(ge=1, le=MAX_SAMPLES)]
     groups: Count
     correct: Count
 

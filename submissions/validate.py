@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -36,6 +37,12 @@ class Checked:
     hidden: int = 0
 
 
+def read_file(path: Path, *, most: int = MAX_BYTES) -> bytes:
+    """The bytes of a file, at most one more than `most`, so that a file without end is not read to its end."""
+    with open(path, "rb") as file:
+        return file.read(most + 1)
+
+
 def check(data: bytes) -> Checked:
     """Check a submission file: its form first, then whether its counts are possible; never raises.
 
@@ -43,7 +50,7 @@ def check(data: bytes) -> Checked:
     ['a JSON object is asked for, not list']
     """
     if len(data) > MAX_BYTES:
-        return Checked(None, (Fault("", f"{len(data):,} bytes; a submission has at most {MAX_BYTES:,}"),))
+        return Checked(None, (Fault("", f"too large: a submission has at most {MAX_BYTES:,} bytes"),))
     try:
         submission = Submission.model_validate(parse_object(data))
     except NotJson as error:
@@ -74,7 +81,7 @@ def check_counts(submission: Submission) -> Iterator[Fault]:
             for where, message in check_audit(judge.audit, known):
                 yield Fault(f"judges.{label}.audit.{where}", message)
     if submission.verifier is not None:
-        for where, message in check_verifier(submission.verifier):
+        for where, message in check_verifier(submission.verifier, known, submission.benchmarks):
             yield Fault(f"verifier.{where}", message)
 
 
@@ -89,6 +96,11 @@ def _check_origin(submission: Submission) -> Iterator[tuple[str, str]]:
         yield "benchmarks", "a solver without counts"
     for label, judge in submission.judges.items():
         used = any(label in counts.judges for counts in submission.benchmarks.values())
+        if label != judge.model and not label.startswith(f"{judge.model} ("):
+            yield (
+                f"judges.{label}",
+                f"stands for {judge.model}; a label is the model's name, with more in brackets only",
+            )
         if judge.audit is None and not used:
             yield f"judges.{label}", "this judge has neither counts nor an audit"
     if submission.solver is None and not submission.judges:

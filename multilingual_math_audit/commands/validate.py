@@ -16,14 +16,12 @@ def command(files: tuple[Path, ...]) -> None:
 
     Exits with 1 when a file has a fault.
     """
-    from multilingual_math_audit.submissions.submission import MAX_BYTES
-    from multilingual_math_audit.submissions.validate import Checked, Fault, check
+    from multilingual_math_audit.submissions.validate import Checked, Fault, check, read_file
 
     bad = 0
     for path in files:
         try:
-            with open(path, "rb") as file:
-                checked = check(file.read(MAX_BYTES + 1))
+            checked = check(read_file(Path(path)))
         except OSError as error:
             checked = Checked(None, (Fault("", f"cannot be read: {error.strerror}"),))
         if checked.submission is not None:
