@@ -54,6 +54,13 @@ _REMARK = re.compile(
 )
 _IN_ALL = re.compile(r"\s*(?:no\s+total|ao\s+todo|in\s+(?:total|all)|altogether|toplamda)(?=\W*$)", re.IGNORECASE)
 _BELOW_FORMULA = re.compile(r"(?:\$\$|\\\])[.,]?[ \t]*\n(?=[^\W\d_a-zçğıöşü])")
+# One of several values, a bound or a chance is not the answer.
+_ONE_OF = re.compile(
+    r"\b(?:one\s+(?:of\s+the|solution|root|example|factor|case|possib\w+)|an?\s+(?:example|(?:upper|lower)\s+bound)|uma?\s+(?:solução|raiz|"
+    r"exemplo|limite)|uma\s+das|um\s+dos|\w+den\s+biri|(?:üst|alt)\s+sınır|(?:may|might|can|could)\s+be\s*$)|"
+    r"\blimite\s+(?:superior|inferior)\b",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"\b(?:at|às|saat)\s*$", re.IGNORECASE)
 # `the maximum is 5 when x = 2`: where the value is taken is not the value.
 _WHERE = re.compile(
@@ -165,7 +172,7 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
         or words.is_qualified(near, 3)
     ):
         return False
-    if goes_on(value, rest):
+    if goes_on(value, rest) or _ONE_OF.search(before) or re.match(r"\s+bir\s+örnek", rest, re.IGNORECASE):
         return False
     if re.fullmatch(r"\(?[A-H]\)?", value.text):
         return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)

@@ -37,6 +37,8 @@ _WRONG = re.compile(
     re.IGNORECASE,
 )
 _STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}|[*_${}\\]|\\[,;! ]")
+# Braces that show, around nothing, are the empty set.
+_NO_ELEMENTS = re.compile(r"[\s$]*(?:\\left)?\\\{\s*(?:\\right)?\\\}[\s$.]*")
 _WINDOW = 400
 
 
@@ -122,6 +124,8 @@ def _last_boxes(text: str) -> list[Box]:
 
 def _is_empty(content: str) -> bool:
     """Whether a box holds nothing or a placeholder such as `answer` or `...`."""
+    if _NO_ELEMENTS.fullmatch(content):
+        return False
     plain = " ".join(_STYLE.sub(lambda m: m[1] or "", content).split()).strip(" .…_<>[]()?:")
     return not plain or fold_case(plain) in words.PLACEHOLDERS or plain in ("ldots", "dots", "cdots")
 

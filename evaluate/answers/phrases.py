@@ -58,7 +58,9 @@ _JOIN = re.compile(
 # What follows a value and makes it a part of something longer: `5 x 3`, `5th`, `5 to the power of 2`, `5 (or 6)`.
 _GOES_ON = re.compile(
     r"[ \t]+\d|\s?(?:\.\.|…)|[ \t]*[-+*/^=][ \t]*\.?[ \t]*(?:\n|$)|(?:st|nd|rd|th)\b|[ \t]?(?:[xX×*&]|:)[ \t]?\d|"
-    r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|,?\s+(?:no|wait|não|hayır)\s*,|"
+    r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|"
+    r"-[^\W\d_]{2,}|[ºª]\s*[^\W\d_]{3,}|\s+der\b|\s+but\s+(?:is|was|now|then)\b|"
+    r",?\s+(?:which|o\s+que)\s+(?:is|é|está)\s+(?:wrong|incorrect|not\s+(?:right|correct)|errad[oa]|incorret[oa])\b|,?\s+(?:no|wait|não|hayır)\s*,|"
     r"\s+(?:is|é)\s+(?:too|not|wrong|incorrect|impossible|muito|impossível)\b|"
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",

@@ -42,11 +42,23 @@ _TRAILING_ANCHOR = re.compile(
     re.IGNORECASE,
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
+_NO_TURN = r"(?:(?!\b(?:but|however|mas|porém|ama|ancak|fakat)\b)[^.\n])*$"
 _UNSURE = re.compile(
-    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|não\s+é\s+(?:verdade|certo)\s+que|duvido|şüpheli)\b[^.\n]*$|\b(?:if|eğer|se|when)\b[^.\n]*$",
+    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|"
+    r"não\s+é\s+(?:verdade|certo)\s+que|maybe|perhaps|possibly|(?:students?|people|some|one|they|might)\s+(?:think|say|guess)s?|belki|"
+    rf"talvez|duvido|şüpheli)\b{_NO_TURN}|\b(?:if|eğer|se|when)\b{_NO_TURN}",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(r"\b(?:if|eğer|se)(?:\s+(?:the|a|our|final|correct))*\s*$", re.IGNORECASE)
+# Another's answer, or one given up: `the wrong answer is 42`.
+_OTHERS = re.compile(
+    r"\b(?:wrong|incorrect|previous|first|earlier|initial|student['’]?s['’]?|yanlış|önceki|ilk)\s+(?:answer|cevap|cevab|yanıt|sonu)",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"\b(?:if|eğer|se|suppose|assum(?:e|ing)|imagine|let's\s+say|diyelim|varsayalım|suponha|supondo|digamos)"
+    r"(?:\s+(?:that|que|ki|the|a|our|final|correct))*\s*$",
+    re.IGNORECASE,
+)
 _OTHERWISE = re.compile(r"\b(?:otherwise|else|aksi|değilse|senão|caso\s+contrário)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|isn't|aren't|não|değil|cannot|can't|never)\b", re.IGNORECASE)
@@ -55,10 +67,12 @@ _BUT = re.compile(
 )
 _CONTRAST = re.compile(r"\b(?:but|rather|instead|mas|e\s+sim)\b[\s,:]*", re.IGNORECASE)
 _NO_VALUE_AFTER = re.compile(
-    r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|madde|sıra)", re.IGNORECASE
+    r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|madde|sıra|terim|basamak|satır|sütun|kişi|gün)",
+    re.IGNORECASE,
 )
 _BOUND = re.compile(r"[^\s>#*][ \t]*>[ \t]*$")
 _WITH_REASON = re.compile(r"([^\W\d_]+),?\s+(?:because|since|as|çünkü|zira|pois|porque|já\s+que)\b", re.IGNORECASE)
+_DENYING = frozenset(fold_case(word) for word in "wrong incorrect anything yanlış errada errado incorreta".split())  # noqa: SIM905
 _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 # A sign or a letter right before a number makes it a part of something else.
 _GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
@@ -143,6 +157,7 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         return _contrary(text, value.start, end)
     if (
         words.is_qualified(_last_clause(value.lead))
+        or any(word in _DENYING for word in lead)
         or _GLUED.search(value.lead)
         or _BOUND.search(anchor["link"])
         or _ASKS.match(rest)
@@ -170,6 +185,8 @@ def _last_clause(lead: str) -> list[str]:
 
 
 def _is_unsure(text: str, anchor: re.Match[str], end: int) -> bool:
+    if _OTHERS.search(text, max(0, anchor.start() - 20), anchor.end()):
+        return True
     if _SUPPOSED.search(text, max(0, anchor.start() - 40), anchor.start()):
         return True
     match = _UNSURE.search(text, max(0, anchor.start() - 80), anchor.start())

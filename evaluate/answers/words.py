@@ -46,9 +46,11 @@ QUALIFIERS = frozenset(
         "squared cubed dozen half times kat vezes büyük büyüktür küçük küçüktür fazladır azdır çoktur maior "
         "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
         "belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış "
-        "errado no instead at than plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
+        "errado errada incorreto incorreta incorrect no instead at than "
+        "plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
         "karesi karesidir küpü küpüdür yarısı yarısıdır karekökü kere düzine dúzia dúzias dozens halves thirds fourths "
         "fifths tenths hundredths thousandths décimos centésimos milésimos "
+        "çok basamaklı haneli eksik eksiği fazlası olamaz olmaz olmamalı olsaydı bölünür "
     ).split()
 )
 QUALIFIERS |= {word + ending for word in QUALIFIERS for ending in ("dir", "dur", "dür", "tir", "tur", "tür")}
@@ -64,14 +66,17 @@ _TAKEN_OF = frozenset(
     for word in (  # noqa: SIM905
         "root roots cube square sine cosine tangent logarithm power powers multiple multiples divisor divisors factor "
         "divisible double close near congruent raiz múltiplo múltiplos divisor divisores divisível dobro triplo metade "
-        "próximo próxima perto quadrado cubo seno cosseno logaritmo potência fator congruente"
+        "próximo próxima perto quadrado cubo seno cosseno logaritmo potência fator congruente "
+        "bounded different diferente far longe number número dividing divided multiplied fifth quádruplo quíntuplo"
     ).split()
 )
 _TAKEN = frozenset(
     fold_case(word)
     for word in (  # noqa: SIM905
         "twice thrice double triple root near equation problem question exercise figure table theorem lemma step kök "
-        "karekök küpkök denklem soru adım raiz equação problema questão exercício figura tabela passo"
+        "karekök küpkök denklem soru adım raiz equação problema questão exercício figura tabela passo "
+        "row page chapter line column adding subtracting multiplying dividing after in with somando subtraindo "
+        "multiplicando dividindo linha coluna página capítulo após"
     ).split()
 )
 MINUS = frozenset({"minus", "negative", "eksi"})
@@ -194,7 +199,9 @@ def is_qualified(parts: Sequence[str], reach: int | None = None) -> bool:
             return True
     if not parts:
         return False
-    of = parts[-1] in ("of", "to", "by", "de", "do", "da", "por", "a") and not _TAKEN_OF.isdisjoint(parts[-3:-1])
+    of = parts[-1] in ("of", "to", "by", "from", "de", "do", "da", "por", "a") and not _TAKEN_OF.isdisjoint(
+        parts[-3:-1]
+    )
     return of or parts[-1] in _TAKEN
 
 
