@@ -38,8 +38,8 @@ _STATES = re.compile(
 _COUNTS = re.compile(
     r"(?:\b(?:there\s+(?:are|is)|ha(?:s|ve|d)|tem|têm|temos|restam|sobra(?:m|ram)|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|precisa(?:rá|mos)?\s+de|"
     r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá)?|percorre(?:u|rá)?)|"
-    r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:needs?|requires?|spen[dt]s?|pays?|paid|earns?|costs?|takes?|travels?|sold|sells?|"
-    r"buys?|weighs?|receives?|saves?))\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
+    r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:need(?:s|ed)?|require[sd]?|spen[dt]s?|pays?|paid|earn(?:s|ed)?|costs?|takes?|took|travel(?:s|l?ed)?|sold|sells?|"
+    r"buys?|weigh(?:s|ed)?|receive[sd]?|save[sd]?|bought))\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
     r"ao\s+todo|um\s+total\s+de|tam\s+olarak)?\s*$",
     re.IGNORECASE,
 )
@@ -61,10 +61,11 @@ _ONE_OF = re.compile(
     r"\blimite\s+(?:superior|inferior)\b",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"\b(?:is|are|lies?|meet|intersect)\s+(?:located\s+)?at\s*$", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:at|às|saat)\s*$", re.IGNORECASE)
 # `the maximum is 5 when x = 2`: where the value is taken is not the value.
 _WHERE = re.compile(
-    r",?\s+(?:when|where|for|at|with|quando|para|onde|com)\s+\$?\(?[A-Za-z](?:,\s?[A-Za-z]){0,3}\)?\s?(?:=|\\in|∈)(?:(?!\b(?:is|are|é|são)\b)[^.])*\.?$",
+    r",?\s+(?:(?:attained|achieved|reached|obtained|atingid[oa])\s+)?(?:when|where|for|at|with|quando|para|onde|com)\s+\$?\(?[A-Za-z](?:,\s?[A-Za-z]){0,3}\)?\s?(?:=|\\in|∈)(?:(?!\b(?:is|are|é|são)\b)[^.])*\.?$",
     re.IGNORECASE,
 )
 _SOUGHT = re.compile(r"\b(?:aranan|istenen)\s+\w+\s*$", re.IGNORECASE)
@@ -165,6 +166,8 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
     near = [fold_case(word) for word in re.findall(r"[^\W\d_]+", before.rpartition(",")[2])]
     if concludes and not trailing and _TIME.search(before) and re.fullmatch(r"\d{1,2}:\d\d(?: \w+)?", value.text):
+        return True
+    if concludes and not trailing and _PLACE.search(before) and re.fullmatch(r"\$?\(.+,.+\)\$?", value.text):
         return True
     if (
         _NEGATED_BEFORE.search(before)

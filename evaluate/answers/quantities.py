@@ -40,6 +40,8 @@ def read_quantity(tokens: list[Token], partner: list[int], start: int, end: int)
         return Form("scalar", node=node.args[0], unit="deg" + folded[0].upper())
     if folded.replace(" ", "") in ("am", "pm"):
         return Form("scalar", node=node, unit=folded.replace(" ", ""))
+    if folded == "in":
+        return Form("scalar", node=node, unit=words.unit_of("inch"))
     unit = words.unit_of(folded) or next((words.unit_of(word) for word in prefix if words.unit_of(word)), None)
     return _with_degree(node, unit)
 

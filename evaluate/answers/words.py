@@ -67,7 +67,8 @@ _TAKEN_OF = frozenset(
         "root roots cube square sine cosine tangent logarithm power powers multiple multiples divisor divisors factor "
         "divisible double close near congruent raiz múltiplo múltiplos divisor divisores divisível dobro triplo metade "
         "próximo próxima perto quadrado cubo seno cosseno logaritmo potência fator congruente "
-        "bounded different diferente far longe number número dividing divided multiplied fifth quádruplo quíntuplo"
+        "bounded different diferente far longe number número dividing divided multiplied "
+        "fifth third quarter terço quarto quinto quádruplo quíntuplo"
     ).split()
 )
 _TAKEN = frozenset(
