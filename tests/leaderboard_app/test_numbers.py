@@ -18,6 +18,7 @@ from multilingual_math_audit.leaderboard_app.app import accepted_folder
 from multilingual_math_audit.leaderboard_app.board import Board, load_board
 from multilingual_math_audit.leaderboard_app.compare import compare_rows
 
+STARTER = ("starter_en", "starter_tr", "starter_pt")
 PAPER = ("aime2026_en", "aime2026_tr", "aime2026_pt", "tubitak2026")
 
 
@@ -41,13 +42,13 @@ def entries(folder: Path) -> dict[str, dict[str, Any]]:
     return {path.name: json.loads(path.read_text())["submission"] for path in folder.glob("*.json")}
 
 
-def assert_rows(board: Board, folder: Path, k: int, strategy: str) -> int:
-    shown = leaderboard_rows(board, f"k={k}&strategy={strategy}&" + "&".join(f"benchmarks={name}" for name in PAPER))
+def assert_rows(board: Board, folder: Path, k: int, strategy: str, names: tuple[str, ...] = PAPER) -> int:
+    shown = leaderboard_rows(board, f"k={k}&strategy={strategy}&" + "&".join(f"benchmarks={name}" for name in names))
     content = {s["solver"]["model"]: s for s in entries(folder).values() if "solver" in s}
     compared = 0
     for row in shown:
         submission = content[row["solver"]]
-        parts = [submission["benchmarks"][name] for name in PAPER]
+        parts = [submission["benchmarks"][name] for name in names]
         passed = [chance(n, c, k) for part in parts for n, c in zip(part["n"], part["correct"], strict=True)]
         first = [Fraction(c, n) for part in parts for n, c in zip(part["n"], part["correct"], strict=True)]
         assert isclose(row["pass_1"], float(sum(first) / len(first)), abs_tol=1e-12)
@@ -91,6 +92,31 @@ def test_starting_content_equals_an_independent_computation(k: int) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["any", "majority", "all", "strict_majority"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_our_demo_run_equals_an_independent_computation(k: int, strategy: str) -> None:
+    """The row of our own run on the starter set, under every strategy, against the JSON."""
+    folder = accepted_folder()
+    assert assert_rows(load_board(folder), folder, k, strategy, STARTER) == 1
+
+
+def test_our_demo_run_says_what_it_is() -> None:
+    """It is self-reported, since its records are not public, names its command, model and weights, and holds no text;
+    its judge is marked as not audited and it covers every question of the starter set."""
+    board = load_board(accepted_folder())
+    (row,) = (row for row in board.rows if row.entry.submission.origin == "run")
+    submission = row.entry.submission
+    assert (row.trust, submission.raw_run) == ("self-reported", None)
+    assert "math-audit demo" in str(submission.note)
+    assert "SmolLM2-135M-Instruct" in str(submission.note)
+    assert row.solver.revision is not None
+    assert set(submission.records) == {"problems.jsonl", "solutions.jsonl", "grades.jsonl", "judgments.jsonl"}
+    assert set(submission.benchmarks) == set(STARTER)
+    assert all(len(counts.questions) == 72 for counts in submission.benchmarks.values())
+    (line,) = leaderboard_rows(board, "&".join(f"benchmarks={name}" for name in STARTER))
+    assert line["mark"] == "unaudited"
+
+
+@pytest.mark.parametrize("strategy", ["any", "majority", "all", "strict_majority"])
 def test_synthetic_content_equals_an_independent_computation(tmp_path: Path, strategy: str) -> None:
     """Generated rows under every strategy, against the JSON."""
     write_entries(tmp_path, 4, benchmarks=PAPER)
@@ -129,14 +155,16 @@ def test_audits_equal_the_pairs_of_the_json() -> None:
 
 def test_questions_are_the_counts_of_the_json() -> None:
     """The heat map's numbers, question by question."""
-    submission = next(s for s in entries(accepted_folder()).values() if "solver" in s)
-    labels = sorted(submission["judges"])
-    for name, counts in submission["benchmarks"].items():
-        rows = question_rows(load_board(accepted_folder()), name)
-        for label, row in zip(labels, rows, strict=True):
-            assert row["questions"] == counts["questions"]
-            assert row["correct"] == counts["correct"]
-            assert row["approved"] == counts["judges"][label]["approved"]["majority"]
+    solved = [s for s in entries(accepted_folder()).values() if "solver" in s]
+    assert len(solved) == 2
+    for submission in solved:
+        labels = sorted(submission["judges"])
+        for name, counts in submission["benchmarks"].items():
+            rows = question_rows(load_board(accepted_folder()), name)
+            for label, row in zip(labels, rows, strict=True):
+                assert row["questions"] == counts["questions"]
+                assert row["correct"] == counts["correct"]
+                assert row["approved"] == counts["judges"][label]["approved"]["majority"]
 
 
 def test_comparison_equals_a_sign_test_by_hand(tmp_path: Path) -> None:
