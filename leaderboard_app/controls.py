@@ -34,7 +34,8 @@ class Choice:
         self.pages: dict[str, Page] = {}
         with gr.Column(elem_id="filters") as self.box:
             self.controls = _make_controls(gr, board, t)
-        self.open = gr.State("leaderboard")
+        # Empty until the page has been filled: tabs say that they are open before the link was read.
+        self.open = gr.State("")
         self.query = gr.Textbox(visible="hidden", elem_id="query", label="query")
 
     @property
@@ -69,9 +70,6 @@ class Choice:
             changed(self._redraw, inputs, outputs, trigger_mode="always_last", **QUIET)
         for name, tab in tabs.items():
             tab.select(self._opener(name), inputs, outputs, trigger_mode="always_last", **QUIET)
-            tab.select(
-                None, None, None, js=f"() => {{ window.rememberPage && window.rememberPage('{name}'); }}", **QUIET
-            )
         remember = "(query) => { window.rememberView && window.rememberView(query); }"
         self.query.change(None, [self.query], None, js=remember, **QUIET)
 
@@ -87,17 +85,20 @@ class Choice:
 
     def _redraw(self, name: str, *values: Any) -> dict[Any, Any]:
         view, own = self.view(values[: len(FIELDS)]), values[len(FIELDS) :]
-        return {self.query: links.write_query(view), **self._draw(name, view, own)}
+        return {self.query: links.write_query(view, name or "leaderboard"), **self._draw(name, view, own)}
 
     def _opener(self, name: str) -> Callable[..., dict[Any, Any]]:
-        def run(_: str, *values: Any) -> dict[Any, Any]:
+        def run(now: str, *values: Any) -> dict[Any, Any]:
+            if not now:
+                return {self.open: self.gr.skip()}
             return self._open(name, self.view(values[: len(FIELDS)]), values[len(FIELDS) :])
 
         return run
 
     def _open(self, name: str, view: View, own: Sequence[Any]) -> dict[Any, Any]:
         box = self.gr.Column(visible=name not in UNFILTERED)
-        return {self.open: name, self.box: box, **self._draw(name, view, own)}
+        query = links.write_query(view, name)
+        return {self.open: name, self.box: box, self.query: query, **self._draw(name, view, own)}
 
     def _draw(self, name: str, view: View, own: Sequence[Any]) -> dict[Any, Any]:
         """What one page fills; `own` are the values of all pages' own widgets, in the order of the pages."""
@@ -115,7 +116,8 @@ def _make_controls(gr: Any, board: Board, t: Texts) -> dict[str, Any]:
     titles = {name: cell.questions.title for name, cell in board.cells.items()}
     made: dict[str, Any] = {}
     with gr.Row():
-        made["k"] = gr.Slider(1, board.largest_n, value=1, step=1, label=t("k"), elem_id="k")
+        # A slider needs two ends, also on a board without rows or with one sample a question.
+        made["k"] = gr.Slider(1, max(2, board.largest_n), value=1, step=1, label=t("k"), elem_id="k")
         made["strategy"] = gr.Radio(
             [(t(f"strategy_{name}"), name) for name in STRATEGIES],
             value="majority",

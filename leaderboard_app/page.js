@@ -5,7 +5,7 @@
   window.rememberView = (query) => {
     const kept = new URLSearchParams(window.location.search);
     const next = new URLSearchParams(query);
-    for (const name of ["__theme", "tab"]) if (kept.has(name) && !next.has(name)) next.set(name, kept.get(name));
+    if (kept.has("__theme")) next.set("__theme", kept.get("__theme"));
     const text = next.toString();
     history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
     languageLinks();
@@ -16,12 +16,5 @@
     link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
-  };
-  window.rememberPage = (page) => {
-    const next = new URLSearchParams(window.location.search);
-    if (page === "leaderboard") next.delete("tab"); else next.set("tab", page);
-    const text = next.toString();
-    history.replaceState(null, "", text ? `?${text}` : window.location.pathname);
-    languageLinks();
   };
 }

@@ -12,7 +12,7 @@ import yaml
 from synthetic_submissions import make_submission, write_entries
 
 from multilingual_math_audit.leaderboard_app import texts
-from multilingual_math_audit.leaderboard_app.app import accepted_folder
+from multilingual_math_audit.leaderboard_app.app import accepted_folder, build_app
 from multilingual_math_audit.leaderboard_app.board import load_board
 from multilingual_math_audit.leaderboard_app.leaderboard_page import csv_text, row_html, table_html
 from multilingual_math_audit.leaderboard_app.links import read_query, write_query
@@ -44,6 +44,22 @@ def test_an_empty_folder_is_a_board() -> None:
         assert "empty" in budgets_html(board, t)
         assert "empty" in verifiers_html(board, t)
         assert "empty" in heat_map_html(board, "aime2026_en", "correct", t)
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_the_app_is_built_of_nothing_and_of_single_samples(tmp_path: Path, samples: int) -> None:
+    """An empty folder, an audit alone and one sample a question make an app; the k slider has two ends all the same."""
+    pytest.importorskip("gradio")
+    if samples:
+        submission = make_submission(1, benchmarks=("aime2026_en",), judges=())
+        counts = submission["benchmarks"]["aime2026_en"]
+        ones = [1] * len(counts["n"])
+        counts |= {"samples": 1, "n": ones, "correct": ones, "stopped": ones, "completion_tokens": ones}
+        entry = {"acceptance": {"trust": "verified", "day": "2026-11-01"}, "submission": submission}
+        (tmp_path / "a.json").write_text(json.dumps(entry))
+    board = load_board(tmp_path)
+    assert (len(board.rows), len(board.unreadable)) == (samples, 0)
+    assert build_app(board).blocks
 
 
 def test_a_link_brings_the_view_back() -> None:
