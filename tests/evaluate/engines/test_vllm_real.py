@@ -198,7 +198,7 @@ def test_wrong_settings_end_in_one_paragraph_and_exit_code_2(folder: Path, tmp_p
         "--engine-args", "enable_chunked_prefill=true", "--out", str(tmp_path / "run"),
     ]  # fmt: skip
     done = subprocess.run(
-        command, env=vllm_python.vllm_environment(), capture_output=True, text=True, timeout=240, check=False
+        command, env=vllm_python.vllm_environment(), capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 2, done.stderr
     assert "chunked prefill" in done.stderr
@@ -214,7 +214,7 @@ def test_an_interrupted_engine_leaves_no_process_behind(folder: Path, tmp_path: 
         "from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine\n"
         "from multilingual_math_audit.evaluate.engines.protocol import Message, Request, SamplingSettings\n"
         "def main():\n"
-        "    engine = open_engine(EngineConfig('vllm', sys.argv[1], options={'kv_cache_memory_bytes': 2**28}))\n"
+        "    engine = open_engine(EngineConfig('vllm', sys.argv[1], options={'kv_cache_memory_bytes': 2**28, 'max_num_seqs': 4}))\n"
         "    asked = (Request(str(i), (Message('user', 'x'),), i) for i in range(10**9))\n"
         "    try:\n"
         "        for number, _ in enumerate(engine.generate(asked, SamplingSettings(max_tokens=200))):\n"
@@ -230,7 +230,7 @@ def test_an_interrupted_engine_leaves_no_process_behind(folder: Path, tmp_path: 
     environment = {**vllm_python.vllm_environment(), "VLLM_ENABLE_V1_MULTIPROCESSING": "1", "MARK": str(tmp_path)}
     done = subprocess.run(
         [vllm_python.find_vllm_python(), str(program), str(folder)],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
+        env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert "CLOSED" in done.stdout, done.stdout[-2000:] + done.stderr[-3000:]
     deadline = time.monotonic() + 15
