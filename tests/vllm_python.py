@@ -30,7 +30,7 @@ def vllm_environment() -> dict[str, str]:
     return {**keep, "HF_HUB_OFFLINE": "1", "VLLM_LOGGING_LEVEL": "WARNING", "PYTHONFAULTHANDLER": "1"}
 
 
-def run_vllm_python(program: str, *arguments: str, timeout: float = 420) -> str:
+def run_vllm_python(program: str, *arguments: str, timeout: float = 900) -> str:
     """Run a program text with the vLLM interpreter; its standard output."""
     done = subprocess.run(
         [find_vllm_python(), "-c", program, *arguments],

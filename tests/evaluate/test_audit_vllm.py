@@ -45,7 +45,7 @@ def test_an_audit_on_vllm_is_killed_and_goes_on(tmp_path: Path) -> None:
     before = [judgment.to_json() for judgment in Run.open(panel).read(Judgment)]
     assert 40 <= len(before) < 360
     done = subprocess.run(
-        command, env=environment, cwd=vllm_python.ROOT, capture_output=True, text=True, timeout=420, check=False
+        command, env=environment, cwd=vllm_python.ROOT, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     after = [judgment.to_json() for judgment in Run.open(panel).read(Judgment)]

@@ -62,7 +62,7 @@ def environment() -> dict[str, str]:
 def run(*words: str, folder: Path) -> None:
     """Run a harness; its last words are shown when it fails."""
     done = subprocess.run(
-        words, cwd=folder, env=environment(), capture_output=True, text=True, timeout=400, check=False
+        words, cwd=folder, env=environment(), capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 
