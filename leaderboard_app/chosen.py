@@ -29,6 +29,18 @@ def shown_benchmarks(board: Board, view: View) -> tuple[str, ...]:
     return tuple(name for name in board.cells if asks_for(view, name))
 
 
+def first_pair(board: Board, view: View) -> tuple[str | None, str | None]:
+    """The first two kept rows that have a benchmark in common, by id; without such a pair the first two, or None."""
+    kept = [row.id for row in chosen_rows(board, view)]
+    cells = [board.cells[name] for name in shown_benchmarks(board, view)]
+    for at, row in enumerate(kept):
+        held = [cell for cell in cells if cell.covered[board.place[row]]]
+        for other in kept[at + 1 :]:
+            if any(cell.covered[board.place[other]] for cell in held):
+                return row, other
+    return next(iter(kept), None), kept[1] if len(kept) > 1 else None
+
+
 def chosen_judges(board: Board, view: View) -> list[JudgeLine]:
     """The audits that a view keeps, over the benchmarks it keeps; the most sensitive to the chain first.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from multilingual_math_audit.leaderboard_app import leaderboard_page, links, pages
 from multilingual_math_audit.leaderboard_app.board import Board, Row, build_board
-from multilingual_math_audit.leaderboard_app.chosen import chosen_rows, shown_benchmarks
+from multilingual_math_audit.leaderboard_app.chosen import chosen_rows, first_pair, shown_benchmarks
 from multilingual_math_audit.leaderboard_app.compare import compare_rows
 from multilingual_math_audit.leaderboard_app.controls import QUIET, Choice, Page, make_sorting
 from multilingual_math_audit.leaderboard_app.markup import Markup
@@ -173,8 +173,9 @@ def compare_tab(wrap: Any, board: Board, t: Texts, *, choice: Choice, **_: Any) 
 
     def draw(view: View, own: tuple[Any, ...]) -> tuple[Any, Any, Markup]:
         kept = [row.id for row in chosen_rows(board, view)]
-        a = own[0] if own[0] in kept else next(iter(kept), None)
-        b = own[1] if own[1] in kept and own[1] != a else next((row for row in kept if row != a), None)
+        a, b = first_pair(board, view)
+        if own[0] in kept and own[1] in kept and own[0] != own[1]:
+            a, b = own[0], own[1]
         options = [(names[row], row) for row in kept]
         shown = (gr.Dropdown(choices=options, value=row) for row in (a, b))
         return (*shown, show_comparison(view, a, b, own[2]))

@@ -17,6 +17,7 @@ from multilingual_math_audit.leaderboard_app.chosen import (
     chosen_judges,
     chosen_rows,
     chosen_verifiers,
+    first_pair,
     shown_benchmarks,
 )
 from multilingual_math_audit.leaderboard_app.pages import budgets_html, judges_html, verifiers_html
@@ -87,6 +88,16 @@ def test_other_pages_keep_the_rows_that_pass(board: Board) -> None:
     ):
         assert "passes these filters" in page
     assert chosen_rows(board, ODD) == []
+
+
+def test_compare_starts_with_two_rows_that_can_be_compared(board: Board) -> None:
+    """On the starting board, whose first row shares no benchmark with the next, a comparable pair is offered first."""
+    published = load_board(accepted_folder())
+    first, second = first_pair(published, View())
+    assert first != second
+    assert {published.rows[published.place[str(row)]].solver.model for row in (first, second)} == {"Qwen2.5-32B"}
+    assert first_pair(board, ODD) == (None, None)
+    assert first_pair(board, View(search=board.rows[0].solver.model)) == (board.rows[0].id, None)
 
 
 def test_the_heat_map_follows_the_strategy(board: Board) -> None:
