@@ -21,30 +21,33 @@ _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|finally|in\s+conclusion|consequently|we\s+conclude|overall|in\s+total|altogether|"
     r"dolayısıyla|böylece|o\s+halde|o\s+hâlde|öyleyse|sonuç\s+olarak|buna\s+göre|bu\s+durumda|demek\s+ki|bu\s+yüzden|yani|"
     r"bu\s+nedenle|portanto|logo|assim|então|por\s+isso|conclui-se|concluímos|finalmente|em\s+conclusão|"
+    r"donde|em\s+suma|em\s+resumo|resumindo|enfim|pelo\s+que|no\s+total|ao\s+todo|toplamda|özetle|kısacası|in\s+summary|in\s+short|"
     r"por\s+conseguinte|aranan|istenen|it\s+follows|this\s+(?:gives|yields)|we\s+(?:get|obtain)|the\s+(?:result|solution|remainder|"
-    r"value|probability|(?:minimum|maximum|smallest|largest|least|greatest)(?:\s+(?:possible\s+)?value)?)\s+is|buradan|daí|obtemos|"
+    r"value|probability|limit)(?:\s+of\s+\S{1,30})?\s+is|the\s+(?:minimum|maximum|smallest|largest|least|greatest)\s[^.,;:]{0,60}?(?<=\s)is|leaves?\s+a\s+remainder|deixa\s+(?:um\s+)?resto|buradan|daí|obtemos|"
     r"des[st][ea]\s+(?:modo|forma)|[oa]\s+(?:resultado|solução|valor|resto|probabilidade)(?:\s+d[eoa]\s+\S{1,20})?\s+é)\b|"
     r"^\W{0,6}(?:the\s+(?!first|second|third|next|other|initial|previous|original|given|question|problem|following)|"
     r"[oa]\s+(?!primeir|segund|terceir|outr|próxim|anterior|inicial))(?:\w{1,20}\s+){1,2}(?:is|equals|é|vale|mede)\b|"
+    r"^\W{0,6}[oa]\s+(?:menor|maior)\s[^.,;:]{0,60}?(?<=\s)(?:é|vale)\b|"
+    r"^\W{0,6}(?:são|serão)\s+(?:necessári|precis)[oa]s\b|\ben\s+(?:küçük|büyük|az|çok|fazla)\s+(?:\w+\s+){0,2}(?:değer|sayı)\w*|"
     r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:",
     re.IGNORECASE,
 )
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
-    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*(?:therefore|thus|then|hence|"
-    r"also|então|portanto|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*$",
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
+    r"also|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
     r"(?:\b(?:there\s+(?:are|is)|ha(?:s|ve|d)|tem|têm|temos|restam|sobra(?:m|ram)|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|precisa(?:rá|mos)?\s+de|"
-    r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá)?|percorre(?:u|rá)?)|"
-    r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:need(?:s|ed)?|require[sd]?|spen[dt]s?|pays?|paid|earn(?:s|ed)?|costs?|takes?|took|travel(?:s|l?ed)?|sold|sells?|"
+    r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá|rão|m)?|demora(?:rá|rão|m)?|percorre(?:u|rá)?|haverá|terão)|"
+    r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:need(?:s|ed)?|require[sd]?|spen[dt]s?|pays?|paid|earn(?:s|ed)?|costs?|(?:takes?|took)(?:\s+(?:him|her|them|us|it))?|travel(?:s|l?ed)?|sold|sells?|"
     r"buys?|weigh(?:s|ed)?|receive[sd]?|save[sd]?|bought))\s*(?:exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
     r"ao\s+todo|um\s+total\s+de|tam\s+olarak)?\s*$",
     re.IGNORECASE,
 )
 _TR_ENDING = re.compile(
-    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r|y?[ae]\s+eşit(?:tir|\s+olur)?)|(?:(?:\w{2,}|[mghL])\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|"
+    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r|y?[ae]\s+eşit(?:tir|\s+olur)?)|(?:(?:\w{2,}|[mghL])\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|hesaplan(?:ır|mıştır)|gerçekleşir|biter|bitirir(?:ler)?|tamamlan?ır(?:lar)?|dolar|sürer|"
     r"çıkar|vardır|kalır|öder|gerekir|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
@@ -53,6 +56,7 @@ _REMARK = re.compile(
     r"\s\((?!\s*(?:or|ou|veya|maybe|talvez|belki|mod)\b)[^()]*[^\W\d_]{3}[^()]*\)(?=[.!]?$)", re.IGNORECASE
 )
 _IN_ALL = re.compile(r"\s*(?:no\s+total|ao\s+todo|in\s+(?:total|all)|altogether|toplamda)(?=\W*$)", re.IGNORECASE)
+_FORMULA_NEXT = re.compile(r"\s*(?:\$\$|\\\[)")
 _BELOW_FORMULA = re.compile(r"(?:\$\$|\\\])[.,]?[ \t]*\n(?=[^\W\d_a-zçğıöşü])")
 # One of several values, a bound or a chance is not the answer.
 _ONE_OF = re.compile(
@@ -88,6 +92,26 @@ _NEUTRAL = frozenset(
     for group in (words.PERCENT, words.AND, words.OR, words.FUNCTIONS, words.CHOICE_WORDS, words.PERCENT_PARTS, {"pi"})
     for word in group
 )
+
+
+# A quantity that is a step on the way; what the problem itself tells.
+_STEP = re.compile(
+    r"\b(?:denominator|numerator|discriminant|denominador|numerador|discriminante|diskriminant\w*|payda(?:sı)?)\b[^,;:]{0,40}$",
+    re.IGNORECASE,
+)
+_COMBINED = re.compile(
+    r"\b(?:sum|product|difference|soma|produto|diferença|toplam\w*|çarpım\w*|fark\w*)\b", re.IGNORECASE
+)
+_STEPS = frozenset(
+    fold_case(word)
+    for word in ("cases", "steps", "equations", "unknowns", "casos", "passos", "etapas", "equações", "durum", "adım")
+)
+_GIVEN = re.compile(
+    r"\b(?:soruda|problemde|verilmi[şs]\w*|sorul\w+|o\s+enunciado|dado\s+n[oa]|(?:are|is|was|were)\s+given|the\s+(?:question|problem)\s+"
+    r"(?:says|states|gives|tells)|m[ıiuü]şt[ıiuü]r)\b|\w+(?<!bulun)(?<!edil)(?<!hesaplan)(?<!ol)(?<!kal)m[ıiuü]şt[ıiuü]r\b",
+    re.IGNORECASE,
+)
+_RESTATED = re.compile(r",?\s+\(?(?:i\.\s?e\.|that\s+is|ou\s+seja|isto\s+é),?\s+", re.IGNORECASE)
 
 
 def last_value(text: str, start: int, end: int) -> Value | None:
@@ -128,6 +152,13 @@ def closing_sentence(text: str) -> Statement | None:
     stripped = text.strip()
     start, count = 0, 1
     for match in SENTENCE_END.finditer(stripped):
+        if (
+            match[0][0] == "\n"
+            and _FORMULA_NEXT.match(stripped, match.end())
+            and stripped[match.start() - 1] not in ".!?"
+        ):
+            # A displayed formula ends the sentence before it.
+            continue
         if stripped[match.end() :].strip(" \n*$"):
             start, count = match.end(), count + 1
     # A sentence in words also starts on the line below a displayed formula.
@@ -141,14 +172,27 @@ def closing_sentence(text: str) -> Statement | None:
         return None
     if (where := _WHERE.search(sentence)) and first_value(sentence, 0, where.start()) is not None:
         sentence = sentence[: where.start()] + "."
+    if not concludes and _GIVEN.search(sentence):
+        return None
     sentence = _REMARK.sub("", sentence)
+    if (again := _RESTATED.search(sentence)) and _is_restated(sentence, again):
+        sentence = sentence[: again.start()] + "."
     value = last_value(sentence, 0, len(sentence))
     if value is None:
-        return _in_words(sentence)
+        return _in_words(sentence, concludes)
     return Statement(value.text, "sentence", "low") if _is_stated(sentence, value, concludes) else None
 
 
-def _in_words(sentence: str) -> Statement | None:
+def _is_restated(sentence: str, again: re.Match[str]) -> bool:
+    """Whether nothing but a value stands on either side: `3/5, i.e. 0.6`."""
+    first = last_value(sentence, 0, again.start())
+    second = first_value(sentence, again.end(), len(sentence))
+    if first is None or second is None or first.end < again.start():
+        return False
+    return not second.lead.strip(" =≈$") and not sentence[second.end :].strip(" .)*$")
+
+
+def _in_words(sentence: str, concludes: bool) -> Statement | None:
     if fold_case(sentence.strip(" .")) in words.EMPTY:
         return Statement(sentence, "sentence", "low")
     if match := _HAS_NONE.search(sentence):
@@ -156,6 +200,8 @@ def _in_words(sentence: str) -> Statement | None:
     if (match := _IS_WORDS.search(sentence)) and not _NEGATED_BEFORE.search(sentence[: match.start(1)]):
         phrase = match[1].strip()
         if fold_case(phrase) in words.FIXED or fold_case(phrase) in words.EMPTY:
+            return Statement(phrase, "sentence", "low")
+        if concludes and words.number_named(phrase) is not None:
             return Statement(phrase, "sentence", "low")
     return None
 
@@ -175,6 +221,8 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
         or words.is_qualified(near, 3)
     ):
         return False
+    if (step := _STEP.search(before)) and not _COMBINED.search(before, 0, step.start()):
+        return False
     if goes_on(value, rest) or _ONE_OF.search(before) or re.match(r"\s+bir\s+örnek", rest, re.IGNORECASE):
         return False
     if re.fullmatch(r"\(?[A-H]\)?", value.text):
@@ -184,8 +232,17 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3
     if _STATES.search(before) and (not trailing or each or (len(trailing) <= 2 and ":" in before)):
         return True
-    few = len(trailing) <= 3 or (len(trailing) <= 6 and not {"of", "de"}.isdisjoint(trailing[1:3]))
-    if concludes and _COUNTS.search(before) and few and "," not in after and rest.rstrip().endswith("."):
+    few = len(trailing) <= (5 if trailing[:1] in (["to"], ["a"], ["para"]) else 3) or (
+        len(trailing) <= 6 and not {"of", "de"}.isdisjoint(trailing[1:3])
+    )
+    if (
+        concludes
+        and _COUNTS.search(before)
+        and few
+        and _STEPS.isdisjoint(trailing)
+        and "," not in after
+        and rest.rstrip().endswith(".")
+    ):
         return True
     if (concludes and _ONLY.match(rest)) or (not trailing and _SOUGHT.search(before)):
         return True

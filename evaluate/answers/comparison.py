@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from multilingual_math_audit.evaluate.answers.realsets import is_set, sets_equal
-from multilingual_math_audit.evaluate.answers.relations import named, relations_equal, shortened
+from multilingual_math_audit.evaluate.answers.relations import named, names_segment, relations_equal, shortened
 from multilingual_math_audit.evaluate.answers.scalars import Verdict, infinite, scalars_equal
 from multilingual_math_audit.evaluate.answers.shapes import Form, ratio_value
 from multilingual_math_audit.evaluate.answers.trees import Node, Unreadable, contains, negative, number, symbols
@@ -127,6 +127,8 @@ def _scalars(key: Form, answer: Form) -> Verdict:
         return _angles(key, answer, left, right)
     if key.unit not in _SOFT_UNITS and answer.unit not in _SOFT_UNITS and key.unit != answer.unit:
         return Verdict(False, "unit")
+    if names_segment(left, right):
+        return Verdict(True, "structure")
     return scalars_equal(left, right)
 
 

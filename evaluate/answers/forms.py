@@ -73,8 +73,8 @@ def _fixed(plain: str) -> Form | None:
         return REALS
     if phrase in words.INFINITE:
         return Form("scalar", node=INFINITY)
-    if phrase in words.NUMBER_WORDS:
-        return Form("scalar", node=number(words.NUMBER_WORDS[phrase]))
+    if (value := words.number_named(phrase)) is not None:
+        return Form("scalar", node=number(value))
     if phrase in words.FIXED:
         return Form("text", text=words.FIXED[phrase])
     return None

@@ -52,6 +52,8 @@ _AFTER_FUNCTION = re.compile(rf"(?<![A-Za-z])(?:{_FUNCTION_NAMES})(?:_\w|_\{{\w+
 _LAST_LETTER = re.compile(r"[A-Za-z][ \t]*[.,;!]?[ \t]*(?:\n|$)")
 # `4.5 x 10^4`: the letter as a sign of multiplication.
 _TIMES_X = re.compile(r"[xX]\s?(?=10\s?(?:\^|\*\*|[⁰¹²³⁴-⁹⁻]))")
+# `3 tam 1/2`: the word of a Turkish mixed number.
+_WHOLES = re.compile(r"tam\s+(?=\d+\s?/\s?\d|\\[dt]?frac)")
 _JOIN = re.compile(
     r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ile|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
 )
@@ -62,6 +64,7 @@ _GOES_ON = re.compile(
     r"-[^\W\d_]{2,}|[ºª]\s*[^\W\d_]{3,}|\s+der\b|\s+but\s+(?:is|was|now|then)\b|"
     r",?\s+(?:which|o\s+que)\s+(?:is|é|está)\s+(?:wrong|incorrect|not\s+(?:right|correct)|errad[oa]|incorret[oa])\b|,?\s+(?:no|wait|não|hayır)\s*,|"
     r"\s+(?:is|é)\s+(?:too|not|wrong|incorrect|impossible|muito|impossível)\b|"
+    r"\s+(?:minus|eksi|menos|plus|times|vezes|artı|çarpı|bölü|(?:divided|multiplied)\s+by|dividido\s+por)\s+[^\W\d_]|"
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
@@ -132,10 +135,14 @@ def _run(text: str, start: int, end: int) -> int:
     """Where a formula in plain text ends: before prose, and before the punctuation that closes it."""
     position = last = start
     depth = 0
+    bold = text[max(0, start - 2) : start] == "**"
     while position < end:
         gap = position
         while gap < end and text[gap] in " \t\u00a0":
             gap += 1
+        if gap > last > start and text[last - 1].isdigit() and (whole := _WHOLES.match(text, gap, end)):
+            position = last = whole.end()
+            continue
         match = _ATOM.match(text, gap, end)
         if match is None:
             if depth and text[gap : gap + 1] in (",", ";", ":", ".") and gap < end:
@@ -149,6 +156,9 @@ def _run(text: str, start: int, end: int) -> int:
         if gap > last > start and text[last - 1].isdigit() and (times := _TIMES_X.match(text, gap)):
             position = last = times.end()
             continue
+        # The second pair of asterisks closes the bold type that the first pair before the value opened.
+        if bold and text.startswith("**", gap):
+            break
         if gap > position and not depth and _is_prose(text, gap, end, last):
             break
         if atom in "'’" and _SUFFIX.match(text, gap):

@@ -58,6 +58,15 @@ def name_of(side: Form) -> str:
     return "".join(texts)
 
 
+def names_segment(left: Node, right: Node) -> bool:
+    """Whether one is `\\overline{AB}` and the other `AB`: two names of one segment."""
+    for marked, plain in ((left, right), (right, left)):
+        ends = marked.name.removeprefix("bar:") if marked.op == "sym" and marked.name.startswith("bar:") else ""
+        if len(ends) == 2 and ends.isalpha() and ends.isupper() and plain.op == "mul":
+            return sorted(ends) == sorted(arg.name if arg.op == "sym" else "" for arg in plain.args)
+    return False
+
+
 def named(form: Form) -> tuple[str, Form] | None:
     """The name and the value of `x = 5` and `x \\in S`; None for every other form.
 
@@ -100,6 +109,49 @@ def difference(form: Form) -> Node | None:
     return None if left is None or right is None else Node("add", (left, Node("mul", (MINUS_ONE, right))))
 
 
+def _without_quotient(form: Form) -> Node | None:
+    """`y = 1/x` as `xy - 1`: no point with x = 0 is on either. None for all but a number over a polynomial."""
+    for side, other in ((form.items[1].node, form.items[0].node), (form.items[0].node, form.items[1].node)):
+        if side is None or other is None or side.op != "mul" or not _is_whole(other):
+            continue
+        factors = _factors(side)
+        below = [arg.args[0] for arg in factors if arg.op == "pow" and arg.args[1] == MINUS_ONE]
+        above = [arg for arg in factors if not (arg.op == "pow" and arg.args[1] == MINUS_ONE)]
+        if below and all(arg.op == "num" and arg.value for arg in above) and _is_whole(*below):
+            return Node("add", (Node("mul", (other, *below)), Node("mul", (MINUS_ONE, *above))))
+    return None
+
+
+def _factors(product: Node) -> list[Node]:
+    """The factors of a product, those of products within it one by one."""
+    found: list[Node] = []
+    stack = [product]
+    while stack:
+        node = stack.pop()
+        if node.op == "mul":
+            stack.extend(node.args)
+        else:
+            found.append(node)
+    return found
+
+
+def _is_whole(*nodes: Node) -> bool:
+    """Whether trees are polynomials, so that they have a value everywhere."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.op == "pow":
+            exponent = node.args[1].value if node.args[1].op == "num" else None
+            if exponent is None or exponent.denominator != 1 or (exponent < 0 and not node.args[0].value):
+                return False
+            stack.append(node.args[0])
+        elif node.op in ("add", "mul"):
+            stack.extend(node.args)
+        elif node.op not in ("num", "sym"):
+            return False
+    return True
+
+
 def relations_equal(left: Form, right: Form) -> bool:
     """Whether two relations hold for the same values because their differences are proportional.
 
@@ -118,7 +170,15 @@ def relations_equal(left: Form, right: Form) -> bool:
     if a in signs and b in signs:
         ratio = _ratio(first, second)
         return ratio is not None and len(a) == len(b) and bool(ratio * signs[a] * signs[b] > 0)
-    return a == b and a in ("=", "!=") and _ratio(first, second) is not None
+    if a == b and a in ("=", "!=") and _ratio(first, second) is not None:
+        return True
+    if a != "=" or b != "=":
+        return False
+    one, two = _without_quotient(left), _without_quotient(right)
+    if one is None and two is None:
+        return False
+    one, two = one or first, two or second
+    return _is_whole(one, two) and _ratio(one, two) is not None
 
 
 def _ratio(first: Node, second: Node) -> Any:

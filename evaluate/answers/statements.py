@@ -19,21 +19,24 @@ DENIED = Statement("", "statement", "high")
 _MARKUP = r"[*_#>`~\s]*"
 _EN = (
     r"(?:final|correct|right|exact|numerical|numeric|corrected)?\s{0,3}\b(?:answers?|ans)\b"
-    r"(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?)?|\b(?:correct|right)\s+(?:option|choice|value|result)\b"
+    r"(?:\s+(?:to|for|of)\s+[^.:=\n]{0,60}?(?=\s*[*_:=]|\s(?:is|are|equals?|was|should|must|becomes)\b))?|\b(?:correct|right)\s+(?:option|choice|value|result)\b"
 )
 _TR = (
-    r"\b(?:nihai|doğru|son|kesin)?\s{0,3}(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ımız)?|"
-    r"sonuç(?!\s+olarak)(?:lar)?|sonuc(?:u|umuz)|doğru\s+(?:seçenek|şık))\b"
+    r"\b(?:nihai|doğru|son|kesin)?\s{0,3}(?:cevap(?:lar)?(?:ı|imiz|ımız)?|cevab(?:ı|ım|ımız|ımızdır)|yanıt(?:lar)?(?:ı|ım|ımız)?|"
+    r"sonuç(?!\s+olarak)(?:lar)?|sonuc(?:u|um|umuz)|doğru\s+(?:seçenek|şık))\b"
 )
 _PT = (
     r"\b(?:respostas?|gabarito|resultado|alternativa|opção)\b"
     r"(?:\s+(?:final|finais|correta|corretas|certa|é\s+a\s+correta))?"
 )
 _COPULA = r"(?:\s*(?:is|are|equals?|was|should\s+be|must\s+be|would\s+be|becomes|é|são|seria|fica|vale|olarak|olur)\b)"
+# `Ans. 5`, `R. 5`, `**Answer.** $5$`: a point, and the value right behind it.
+_POINT = r"\.[\s*]{1,4}(?=[$\d(−+-]|\\[(\[df])"
 _ANCHOR = re.compile(
-    rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|(?P<r>(?:^|\n)[ \t]{{0,8}}(?:R|Resp)\.?)(?=\s*[:=])|"
+    rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|"
+    rf"(?P<r>(?:^|\n)[ \t*]{{0,8}}(?:(?:R|Resp)\.?(?=\s*[:=])|(?:R|Resp)(?={_POINT})))|"
     rf"(?P<hash>####)|(?P<tag><answer>))"
-    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:|(?<=\s)[-–—](?=\s)){_MARKUP}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
+    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:|(?<=\s)[-–—](?=\s)){_MARKUP}|{_POINT}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
     re.IGNORECASE,
 )
 _TRAILING_ANCHOR = re.compile(
@@ -55,12 +58,35 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"\b(?:if|eğer|se|suppose|assum(?:e|ing)|imagine|let's\s+say|diyelim|varsayalım|suponha|supondo|digamos)"
-    r"(?:\s+(?:that|que|ki|the|a|our|final|correct))*\s*$",
+    r"\b(?:if|eğer|se|suppos(?:e|ing)|assum(?:e|ing)|imagine|let's\s+say|diyelim|varsayalım|suponha|suponhamos|supondo|"
+    r"supõe|admitamos|admitindo|imaginemos|digamos)"
+    r"(?:,?\s+(?:that|que|ki|the|a|our|final|correct|for|the|sake|of|by|way|contradiction|argument|por|absurdo))*,?\s*$",
     re.IGNORECASE,
 )
 _OTHERWISE = re.compile(r"\b(?:otherwise|else|aksi|değilse|senão|caso\s+contrário)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE)
+# `cevabı 14 bulmuştum`, `14 sanıyordum`: what was thought before.
+_ONCE = re.compile(
+    r"\s+(?:olarak\s+)?(?:(?:bul|san|de|düşün|hesapla|yaz)m[ıiuü]şt[ıiuü][mk]|(?:san|zannet|zanned)[ıi]?yord)",
+    re.IGNORECASE,
+)
+_NEARLY = re.compile(
+    r"\b(?:at\s+(?:least|most)|no\s+m[ií]nimo|no\s+máximo|pelo\s+menos|quando\s+muito|en\s+(?:az|çok|fazla)|almost|nearly|"
+    r"quase|neredeyse|hemen\s+hemen)\s*,?\s*(?:de\s+)?[*$(]*$",
+    re.IGNORECASE,
+)
+# A text that stops in the middle of the sentence with the value.
+_DANGLES = re.compile(
+    r"\s(?:and|but|or|the|of|which|that|because|since|with|ve|veya|ama|fakat|çünkü|ile|mas|ou|que|porque|com)\s*$",
+    re.IGNORECASE,
+)
+# `1/2 of the area`: a part of something that is not told.
+_PART_OF = re.compile(
+    r"\s+(?:of|d[aeo]s?)\s+(?:(?:the|this|that|its|a|o)\s+)?(?:area|value|number|sum|product|length|volume|price|answer|result|"
+    r"square|circle|área|valor|número|soma|produto|comprimento|preço|resposta|resultado|quadrado|círculo)\b",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"\$?(?:\d+/\d+|\\[dt]?frac\s?\{\d+\}\{\d+\}|\\[dt]?frac\s?\d\d)\$?")
 _NEGATED = re.compile(r"\b(?:not|isn't|aren't|não|değil|cannot|can't|never)\b", re.IGNORECASE)
 _BUT = re.compile(
     r"\b(?:but|rather|instead|e\s+sim|mas\s+sim|mas|e|e,\s*sim|sondern|aksine|ama)\b[\s,:]*|,\s*", re.IGNORECASE
@@ -77,14 +103,17 @@ _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 # A sign or a letter right before a number makes it a part of something else.
 _GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
 # `17'nin katı`, `8'den büyük`: something of the number, not the number; `12'ye eşittir` is the number.
-_OF_IT = re.compile(r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit))(?=[^\W\d_])", re.IGNORECASE)
+_OF_IT = re.compile(
+    r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit))(?=[^\W\d_])|\d['’]\s?s[ıiuü](?:d[ıiuü]r)?(?!\w)",
+    re.IGNORECASE,
+)
 _OR_ELSE = re.compile(
     r"\s*olabilir[^.\n]{0,40}?\b(?:ya\s+da|veya)\b|[\s,]*\b(?:or|ou)\s+(?:maybe|perhaps|possibly|it|could|might|talvez|pode|poderia)\b",
     re.IGNORECASE,
 )
 RETRACTED = re.compile(
     r"\b(?:wait|hold\s+on|scratch\s+that|on\s+second\s+thought|i\s+forgot|oops|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
-    r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
+    r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+give\s+up|something\s+is\s+(?:off|wrong)|desisto|pes\s+ediyorum|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
     r"bu\s+yanlış|yanlış\s+oldu|hata\s+yaptım|düzelt\w*|aslında|espere?|isso\s+está\s+errado|está\s+(?:errad[oa]|incorret[oa])|"
     r"cometi\s+um\s+erro|na\s+verdade|corrigindo|correção|pensando\s+melhor|esqueci|unut(?:tum|muşum))\b",
     re.IGNORECASE,
@@ -140,6 +169,8 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         content = text[start : close if close >= 0 else len(text)].strip()
         return Statement(content, "statement") if content else None
     end = _sentence_end(text, start, over_lines=not link or link[-1] in ":=-")
+    if link == "." and text[text.rfind("\n", 0, anchor.start()) + 1 : anchor.start()].strip(" *_#>"):
+        return None
     if not link and not anchor["hash"] and not _may_follow_directly(text, anchor):
         return None
     if "não" in link:
@@ -148,7 +179,8 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         return Statement(reasoned[1], "statement", "low")
     value = first_value(text, start, end)
     if value is None:
-        return _in_words(text[start:end].strip(" *_.\n\t:")) if link else None
+        phrase = text[start:end].strip(" *_.\n\t:")
+        return _in_words(phrase) if link or words.number_named(phrase) is not None else None
     lead = [fold_case(word) for word in re.findall(r"[^\W\d_]+", value.lead)]
     rest = text[value.end : value.end + 12]
     if _NEGATED.search(value.lead):
@@ -163,7 +195,11 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or _ASKS.match(rest)
         or _NO_VALUE_AFTER.match(rest)
         or goes_on(value, text[value.end : end])
-        or _OF_IT.search(text, value.start, end)
+        or _OF_IT.search(text, value.start, min(end, value.end + 40))
+        or _ONCE.match(text, value.end, end)
+        or _NEARLY.search(value.lead)
+        or (end == len(text) and _DANGLES.search(text, value.end))
+        or (_FRACTION.fullmatch(value.text) and _PART_OF.match(text, value.end, end))
         or _OR_ELSE.match(text, value.end, end)
         or _is_unsure(text, anchor, end)
     ):

@@ -80,6 +80,11 @@ _ENDLESS = re.compile(
 )
 _EXPONENT = re.compile(r"[eE]([+-]?\d{1,6})(?![\w.])")
 _TIGHT_COMMA = re.compile(r"(?<=\d),\\!\s?(?=\d{3}(?!\d))")
+# `3 tam 1/2`: the Turkish mixed number, three and a half.
+_WHOLES = re.compile(
+    r"(?<![\d.,])(\d{1,9})(?:\s|~|\\[ ,;:!])*+(?:\\(?:text|mathrm|mbox)\s?\{\s*tam\s*\}|tam(?![a-zçğıöşü]))"
+    r"(?:\s|~|\\[ ,;:!])*+(?=\d+\s?/\s?\d|\\[dt]?frac)"
+)
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
 _TIMES_X = re.compile(r"\s?[xX]\s?(?=10\s?(?:\^|\*\*|\{))")
 _CURRENCY = re.compile(r"(?:R|US|A|C)?\\?\$\s?(?=[-+]?[\d.])|R\\?\$|US\\?\$|\\\$|[€£₺]")
@@ -353,6 +358,8 @@ def tokenize(text: str, notation: Notation) -> list[Token]:
         raise TooLarge("too many characters")
     # `12,\!345`: a comma with its space taken back groups digits whatever the notation.
     text = _TIGHT_COMMA.sub("", text).replace("{:}", ":")
+    if "tam" in text:
+        text = _WHOLES.sub(r"\1 ", text)
     try:
         return _Lexer(text, notation, in_text=False, depth=0).run()
     except OverflowError as error:

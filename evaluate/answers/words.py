@@ -45,7 +45,8 @@ QUALIFIERS = frozenset(
         "menos least most above below altında üstünde under over between arası entre from up factorial "
         "squared cubed dozen half times kat vezes büyük büyüktür küçük küçüktür fazladır azdır çoktur maior "
         "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
-        "belki talvez possivelmente unless if eğer se lambda import exec eval print return def wrong yanlış "
+        "belki talvez possivelmente "
+        "almost nearly quase neredeyse unless if eğer se lambda import exec eval print return def wrong yanlış "
         "errado errada incorreto incorreta incorrect no instead at than "
         "plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
         "karesi karesidir küpü küpüdür yarısı yarısıdır karekökü kere düzine dúzia dúzias dozens halves thirds fourths "
@@ -157,9 +158,13 @@ _NUMBER_WORDS = (
     "fourteen quatorze catorze|fifteen quinze|sixteen dezesseis dezasseis|seventeen dezessete dezassete|"
     "eighteen dezoito|nineteen dezenove dezanove|twenty yirmi vinte"
 )
+_TENS = (
+    "thirty otuz trinta|forty kırk quarenta|fifty elli cinquenta|sixty altmış sessenta|seventy yetmiş setenta|"
+    "eighty seksen oitenta|ninety doksan noventa|hundred yüz cem"
+)
 NUMBER_WORDS: dict[str, int] = {
     fold_case(word): value for value, words in enumerate(_NUMBER_WORDS.split("|")) for word in words.split()
-}
+} | {fold_case(word): 30 + 10 * tens for tens, words in enumerate(_TENS.split("|")) for word in words.split()}
 
 # What may stand before the value inside a box or a final line without changing it.
 _LABELS = (
@@ -242,6 +247,16 @@ def unit_of(words: str) -> str | None:
             rest.append(word)
     base = _FOLDED_UNITS.get(" ".join(rest)) or _FOLDED_UNITS.get(_COPULA.sub("", " ".join(rest)))
     return f"{base}{power}" if base else None
+
+
+def number_named(word: str) -> int | None:
+    """The number that a word names, also with the Turkish ending of a sentence.
+
+    >>> number_named("twelve"), number_named("sıfırdır"), number_named("many")
+    (12, 0, None)
+    """
+    folded = fold_case(word)
+    return NUMBER_WORDS.get(folded, NUMBER_WORDS.get(_COPULA.sub("", folded)))
 
 
 _COPULA = re.compile(r"(?:d|t)[iuü]r$")
