@@ -63,9 +63,10 @@ _GOES_ON = re.compile(
     r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|"
     r"-[^\W\d_]{2,}|[ºª]\s*[^\W\d_]{3,}|\s+der\b|\s+but\s+(?:is|was|now|then)\b|"
     r",?\s+(?:which|o\s+que)\s+(?:is|é|está)\s+(?:wrong|incorrect|not\s+(?:right|correct)|errad[oa]|incorret[oa])\b|,?\s+(?:no|wait|não|hayır)\s*,|"
-    r"\s+(?:is|é)\s+(?:too|not|wrong|incorrect|impossible|muito|impossível)\b|"
+    r"\s+(?:is|é)\s+(?:an?\s+(?:error|mistake)|um\s+erro|false|fals[oa]|too|not|wrong|incorrect|impossible|muito|impossível)\b|"
     r"\s+(?:minus|eksi|menos|plus|times|vezes|artı|çarpı|bölü|(?:divided|multiplied)\s+by|dividido\s+por)\s+[^\W\d_]|"
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
+    r"(?:['’]\s?\w{1,5})?\s+(?:için|ise|iken|olsun|olsa|olabilir|olursa|olduğunda|alınırsa)\b|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
 )

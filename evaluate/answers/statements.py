@@ -47,14 +47,14 @@ _TRAILING_ANCHOR = re.compile(
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
 _NO_TURN = r"(?:(?!\b(?:but|however|mas|porém|ama|ancak|fakat)\b)[^.\n])*$"
 _UNSURE = re.compile(
-    r"\b(?:doubt|unlikely|not\s+sure|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|"
+    r"\b(?:doubt|unlikely|not\s+sure|so\s+far|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|"
     r"não\s+é\s+(?:verdade|certo)\s+que|maybe|perhaps|possibly|(?:students?|people|some|one|they|might)\s+(?:think|say|guess)s?|belki|"
-    rf"talvez|duvido|şüpheli)\b{_NO_TURN}|\b(?:if|eğer|se|when)\b{_NO_TURN}",
+    rf"talvez|duvido|há\s+quem\s+diga|diz\s+que|dizem\s+que|dizer\s+que|saying\s+that|até\s+agora|şimdiye\s+kadar|şüpheli)\b{_NO_TURN}|\b(?:if|eğer|se|when)\b{_NO_TURN}",
     re.IGNORECASE,
 )
 # Another's answer, or one given up: `the wrong answer is 42`.
 _OTHERS = re.compile(
-    r"\b(?:wrong|incorrect|previous|first|earlier|initial|student['’]?s['’]?|yanlış|önceki|ilk)\s+(?:answer|cevap|cevab|yanıt|sonu)",
+    r"\b(?:wrong|incorrect|previous|first|earlier|initial|ara|geçici|student['’]?s['’]?|yanlış|önceki|ilk)\s+(?:answer|cevap|cevab|yanıt|sonu)",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -70,6 +70,20 @@ _ONCE = re.compile(
     r"\s+(?:olarak\s+)?(?:(?:bul|san|de|düşün|hesapla|yaz)m[ıiuü]şt[ıiuü][mk]|(?:san|zannet|zanned)[ıi]?yord)",
     re.IGNORECASE,
 )
+# `cevap 30 bulunamaz`, `12'yi geçmez`: a verb that denies, a few words behind the value.
+_TR_DENIES = re.compile(
+    r"(?:['’]\s?\w{1,5})?(?:\s+(?!çünkü|zira)[^\W\d]{2,}){0,2}\s+[^\W\d]+(?:m[ae]z|m[ae]mal[ıi]|m[ıiuü]yor|m[ae]d[ıi])(?:d[ıiuü]r)?(?!\w)",
+    re.IGNORECASE,
+)
+# `the answer is 8, but the book says 10`: another number after a contrast.
+_ANOTHER = re.compile(r"\s*,?\s*\b(?:but|however|mas|porém|ama|fakat|ancak)\s+(?!not\b|não\b)[^.\n]*?\d", re.IGNORECASE)
+# `the last digit of the answer is 9`, `twice the answer is 20`: something of the answer.
+_OF_ANSWER = re.compile(
+    r"\b(?:(?<!letter\s)(?<!value\s)(?<!number\s)of\s+(?:the|our|my)|(?:twice|half|double|thrice|triple)\s+the|"
+    r"(?<!letra\s)(?<!valor\s)(?<!número\s)d[ao]s?)\s*$",
+    re.IGNORECASE,
+)
+_NEITHER = re.compile(r"\b(?:ne|neither|nem)\s*$", re.IGNORECASE)
 _NEARLY = re.compile(
     r"\b(?:at\s+(?:least|most)|no\s+m[ií]nimo|no\s+máximo|pelo\s+menos|quando\s+muito|en\s+(?:az|çok|fazla)|almost|nearly|"
     r"quase|neredeyse|hemen\s+hemen)\s*,?\s*(?:de\s+)?[*$(]*$",
@@ -104,7 +118,7 @@ _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 _GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
 # `17'nin katı`, `8'den büyük`: something of the number, not the number; `12'ye eşittir` is the number.
 _OF_IT = re.compile(
-    r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit))(?=[^\W\d_])|\d['’]\s?s[ıiuü](?:d[ıiuü]r)?(?!\w)",
+    r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit)|y?[ıiuü]\s+)(?=[^\W\d_])|\d['’]\s?s[ıiuü](?:d[ıiuü]r)?(?!\w)",
     re.IGNORECASE,
 )
 _OR_ELSE = re.compile(
@@ -187,6 +201,9 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         return _contrary(text, value.start, end)
     if re.match(r"\s*değil", rest, re.IGNORECASE) or value.text.endswith("değil"):
         return _contrary(text, value.start, end)
+    last = text[value.end : end].strip(" .!*$") == ""
+    if last and _last_clause(value.lead) == ["menos"] and value.text[:1].isdigit():
+        return Statement(f"-({value.text})", "statement", "low")
     if (
         words.is_qualified(_last_clause(value.lead))
         or any(word in _DENYING for word in lead)
@@ -197,6 +214,10 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or goes_on(value, text[value.end : end])
         or _OF_IT.search(text, value.start, min(end, value.end + 40))
         or _ONCE.match(text, value.end, end)
+        or _TR_DENIES.match(text, value.start + len(value.text), end)
+        or _ANOTHER.match(text, value.end, end)
+        or _NEITHER.search(value.lead)
+        or (link[-1:] not in (":", "=") and _OF_ANSWER.search(text, max(0, anchor.start() - 30), anchor.start()))
         or _NEARLY.search(value.lead)
         or (end == len(text) and _DANGLES.search(text, value.end))
         or (_FRACTION.fullmatch(value.text) and _PART_OF.match(text, value.end, end))
