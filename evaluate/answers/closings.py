@@ -29,7 +29,7 @@ _CONCLUDES = re.compile(
     r"[oa]\s+(?!primeir|segund|terceir|outr|próxim|anterior|inicial))(?:\w{1,20}\s+){1,2}(?:is|equals|é|vale|mede)\b|"
     r"^\W{0,6}[oa]\s+(?:menor|maior)\s[^.,;:]{0,60}?(?<=\s)(?:é|vale)\b|"
     r"^\W{0,6}(?:são|serão)\s+(?:necessári|precis)[oa]s\b|\ben\s+(?:küçük|büyük|az|çok|fazla)\s+(?:\w+\s+){0,2}(?:değer|sayı)\w*|"
-    r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:",
+    r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:|\bçözüm(?:ü|leri)\b",
     re.IGNORECASE,
 )
 _STATES = re.compile(
@@ -107,7 +107,7 @@ _STEPS = frozenset(
     for word in ("cases", "steps", "equations", "unknowns", "casos", "passos", "etapas", "equações", "durum", "adım")
 )
 _GIVEN = re.compile(
-    r"\b(?:soruda|problemde|verilmi[şs]\w*|sorul\w+|o\s+enunciado|dado\s+n[oa]|(?:are|is|was|were)\s+given|the\s+(?:question|problem)\s+"
+    r"\b(?:soruda|problemde|verilmi[şs]\w*|sorul\w+|aran(?:maktad[ıi]r|[ıi]yor)|istenmektedir|o\s+enunciado|dado\s+n[oa]|(?:are|is|was|were)\s+given|the\s+(?:question|problem)\s+"
     r"(?:says|states|gives|tells)|m[ıiuü]şt[ıiuü]r)\b|\w+(?<!bulun)(?<!edil)(?<!hesaplan)(?<!ol)(?<!kal)m[ıiuü]şt[ıiuü]r\b",
     re.IGNORECASE,
 )
@@ -115,6 +115,7 @@ _GIVEN_BEFORE = re.compile(
     r"\bverilen\s+\w+\s*$|^\W{0,6}the\s+given\s+\w+\s+(?:is|are)\s*$|^\W{0,6}[oa]s?\s+\w+\s+dad[oa]s?\s+(?:é|são)\s*$",
     re.IGNORECASE,
 )
+_FOUND_COUNTS = frozenset(fold_case(word) for word in ("farklı", "kökü", "çözümü", "tane", "şekilde", "yol", "yolu"))
 _LEFT = re.compile(r"\w+\s+(?:remain|remained|are\s+left|were\s+left)", re.IGNORECASE)
 _RESTATED = re.compile(r",?\s+\(?(?:i\.\s?e\.|that\s+is|ou\s+seja|isto\s+é),?\s+", re.IGNORECASE)
 
@@ -234,6 +235,12 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
         return False
     if re.fullmatch(r"\(?[A-H]\)?", value.text):
         return _CORRECT.match(rest) is not None or (_STATES.search(before) is not None and not trailing)
+    # `Sınıfta 15 öğrenci vardır` may be what the problem tells; a number of roots or ways is found.
+    found = concludes or "toplam" in fold_case(before) or not _FOUND_COUNTS.isdisjoint(trailing)
+    if not found and re.search(r"\bvardır\W*$", rest):
+        return False
+    if re.match(r"\s+ile\b", rest):
+        return False
     if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
         return True
     each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3

@@ -19,6 +19,7 @@ from multilingual_math_audit.evaluate.answers.trees import INFINITY, Node, Unrea
 _CLEAN_START = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-+([{")
 _CLEAN_END = _CLEAN_START - frozenset("-+([{") | frozenset(")]}")
 _OPENING = re.compile(r"(?:\*\*|__|[`\"]|<[a-z]+>)*+")
+_DISPLAYS = {"\\[": "\\]", "\\(": "\\)"}
 _CLOSING = re.compile(r"(?:\*\*|__|[`\"]|>[a-z]+/<)*+")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mbox|textrm|mathbf|operatorname)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(r"^\(?\s*([A-Ha-h])\s*[).:]\s*(?![\^*/!_(=)\]|])(\S.*)?$", re.DOTALL)
@@ -57,6 +58,8 @@ def strip(text: str) -> str:
         if not text.endswith((". .", "..")):
             text = text.rstrip(".;,: ")
         text = text.removesuffix("\\").strip("$ \n\t").removeprefix("= ")
+        if text[:2] in _DISPLAYS and text.endswith(_DISPLAYS[text[:2]]) and text.find(text[:2], 2) < 0:
+            text = text[2:-2]
     return text
 
 

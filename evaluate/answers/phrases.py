@@ -61,12 +61,13 @@ _JOIN = re.compile(
 _GOES_ON = re.compile(
     r"[ \t]+\d|\s?(?:\.\.|…)|[ \t]*[-+*/^=][ \t]*\.?[ \t]*(?:\n|$)|(?:st|nd|rd|th)\b|[ \t]?(?:[xX×*&]|:)[ \t]?\d|"
     r"[ \t]*[(\[]\s*(?:or|maybe|perhaps|possibly|veya|belki|ou|talvez)\b|\s+or\s+so\b|"
-    r"-[^\W\d_]{2,}|[ºª]\s*[^\W\d_]{3,}|\s+der\b|\s+but\s+(?:is|was|now|then)\b|"
+    r"-[^\W\d_]{2,}|\.?[ºª]\s*[^\W\d_]{3,}|\s+der\b|\s+but\s+(?:is|was|now|then)\b|"
     r",?\s+(?:which|o\s+que)\s+(?:is|é|está)\s+(?:wrong|incorrect|not\s+(?:right|correct)|errad[oa]|incorret[oa])\b|,?\s+(?:no|wait|não|hayır)\s*,|"
-    r"\s+(?:is|é)\s+(?:an?\s+(?:error|mistake)|um\s+erro|false|fals[oa]|too|not|wrong|incorrect|impossible|muito|impossível)\b|"
+    r"\s+(?:is|é)\s+(?:an?\s+(?:error|mistake)|um\s+erro|false|fals[oa]|too|demasiado|not|wrong|incorrect|impossible|muito|impossível)\b|"
     r"\s+(?:minus|eksi|menos|plus|times|vezes|artı|çarpı|bölü|(?:divided|multiplied)\s+by|dividido\s+por)\s+[^\W\d_]|"
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"(?:['’]\s?\w{1,5})?\s+(?:için|ise|iken|olsun|olsa|olabilir|olursa|olduğunda|alınırsa)\b|"
+    r"\s+(?:üzeri|üssü|çarpı|bölü|kere)\s+\d|\s+(?:olurdu|olacaktı)\b|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
 )
@@ -180,7 +181,7 @@ def _is_prose(text: str, position: int, end: int, last: int) -> bool:
         # `10 (on)` and `42 (see above)`: a remark in words.
         return (
             (remark := _REMARK.match(text, position, end)) is not None
-            and re.match(r"[^\d=]*[^\W\d_]{2}", remark[1]) is not None
+            and re.match(r"[^\d=]*[^\W\d_]{2}|\d+\s+[^\W\d_]{3}", remark[1]) is not None
             and text[last - 1] not in "+-*/^=<>"
         )
     if _FUNCTION.match(text, position):

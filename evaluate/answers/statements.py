@@ -7,7 +7,7 @@ import re
 from multilingual_math_audit.evaluate.answers import words
 from multilingual_math_audit.evaluate.answers.closings import SENTENCE_END, closing_sentence, last_value, whole_reply
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
-from multilingual_math_audit.evaluate.answers.phrases import Statement, first_value, goes_on
+from multilingual_math_audit.evaluate.answers.phrases import Statement, Value, first_value, goes_on
 
 _TAIL = 6_000
 _MAX_LEAD_WORDS = 8
@@ -64,7 +64,9 @@ _SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 _OTHERWISE = re.compile(r"\b(?:otherwise|else|aksi|değilse|senão|caso\s+contrário)\b", re.IGNORECASE)
-_ASKS = re.compile(r"\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE)
+_ASKS = re.compile(
+    r",?\s+(?:right|isn't\s+it|não\s+é|certo)\s*\?|\s+m[ıiuü](?:dür|dir|dır|dur)?\b|\s*\?", re.IGNORECASE
+)
 # `cevabı 14 bulmuştum`, `14 sanıyordum`: what was thought before.
 _ONCE = re.compile(
     r"\s+(?:olarak\s+)?(?:(?:bul|san|de|düşün|hesapla|yaz)m[ıiuü]şt[ıiuü][mk]|(?:san|zannet|zanned)[ıi]?yord)",
@@ -83,6 +85,18 @@ _OF_ANSWER = re.compile(
     r"(?<!letra\s)(?<!valor\s)(?<!número\s)d[ao]s?)\s*$",
     re.IGNORECASE,
 )
+# `C or D`: a letter among others.
+_OTHER_LETTER = re.compile(r"\)?\s*,?\s*\b(?:or|and|veya|ya\s+da|ve|ou|e)\s+\(?[A-H]\b")
+_LETTER_BEFORE = re.compile(r"\b[A-H]\)?\s*,?\s*(?:or|and|veya|ya\s+da|ve|ou|e)\s*\(?$")
+# `However, this counts each pair twice, so we must halve it`: the value announced is not the last word.
+_AMENDED = re.compile(
+    r"(?:[.;!]|\n)\s*(?:however|but|yet|no\s+entanto|porém|mas|contudo|todavia|fakat|ancak|ama|yalnız)\b[^\n]{0,160}?"
+    r"\b(?:must|need|should|have\s+to|twice|halve|overcount\w*|devemos|temos\s+de|é\s+preciso|falta|duas\s+vezes|gerek\w*|"
+    r"iki\s+kez|\w+m[ae]l[ıi]y[ıi]z|lazım)\b",
+    re.IGNORECASE,
+)
+_WOULD = re.compile(r"\b(?:would|seria)\b", re.IGNORECASE)
+_IF = re.compile(r"\b(?:if|se|eğer)\b[^.\n]*$", re.IGNORECASE)
 _NEITHER = re.compile(r"\b(?:ne|neither|nem)\s*$", re.IGNORECASE)
 _NEARLY = re.compile(
     r"\b(?:at\s+(?:least|most)|no\s+m[ií]nimo|no\s+máximo|pelo\s+menos|quando\s+muito|en\s+(?:az|çok|fazla)|almost|nearly|"
@@ -118,7 +132,7 @@ _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 _GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
 # `17'nin katı`, `8'den büyük`: something of the number, not the number; `12'ye eşittir` is the number.
 _OF_IT = re.compile(
-    r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit)|y?[ıiuü]\s+)(?=[^\W\d_])|\d['’]\s?s[ıiuü](?:d[ıiuü]r)?(?!\w)",
+    r"\d['’]\s?(?:n?[ıiuü]n\s+|[dt][ae]n\s+|y?[ae]\s+(?!eşit)|y?[ıiuü]\s+)(?=[^\W\d_])|\d['’]\s?(?:s[ıiuü](?:d[ıiuü]r)?(?!\w)|[ıiuü]?nc[ıiuü])",
     re.IGNORECASE,
 )
 _OR_ELSE = re.compile(
@@ -126,7 +140,7 @@ _OR_ELSE = re.compile(
     re.IGNORECASE,
 )
 RETRACTED = re.compile(
-    r"\b(?:wait|hold\s+on|scratch\s+that|on\s+second\s+thought|i\s+forgot|oops|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
+    r"\b(?:wait|oh,?\s+no|hold\s+on|scratch\s+that|on\s+second\s+thought|i\s+forgot|oops|(?:that|this|it)(?:\s+answer)?\s+(?:is|was|seems|looks)\s+(?:wrong|incorrect|not\s+(?:right|correct))|"
     r"that's\s+(?:wrong|incorrect|not\s+right)|i\s+give\s+up|something\s+is\s+(?:off|wrong)|desisto|pes\s+ediyorum|i\s+made\s+(?:a|an)\s+(?:mistake|error)|correction|actually|bir\s+dakika|bekle|"
     r"bu\s+yanlış|yanlış\s+oldu|hata\s+yaptım|düzelt\w*|aslında|espere?|isso\s+está\s+errado|está\s+(?:errad[oa]|incorret[oa])|"
     r"cometi\s+um\s+erro|na\s+verdade|corrigindo|correção|pensando\s+melhor|esqueci|unut(?:tum|muşum))\b",
@@ -196,7 +210,7 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         phrase = text[start:end].strip(" *_.\n\t:")
         return _in_words(phrase) if link or words.number_named(phrase) is not None else None
     lead = [fold_case(word) for word in re.findall(r"[^\W\d_]+", value.lead)]
-    rest = text[value.end : value.end + 12]
+    rest = text[value.end : value.end + 16]
     if _NEGATED.search(value.lead):
         return _contrary(text, value.start, end)
     if re.match(r"\s*değil", rest, re.IGNORECASE) or value.text.endswith("değil"):
@@ -217,6 +231,9 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or _TR_DENIES.match(text, value.start + len(value.text), end)
         or _ANOTHER.match(text, value.end, end)
         or _NEITHER.search(value.lead)
+        or _AMENDED.search(text, value.end, value.end + 240)
+        or _is_one_letter(text, value)
+        or (_WOULD.search(anchor["link"]) and _IF.search(text, max(0, anchor.start() - 120), anchor.start()))
         or (link[-1:] not in (":", "=") and _OF_ANSWER.search(text, max(0, anchor.start() - 30), anchor.start()))
         or _NEARLY.search(value.lead)
         or (end == len(text) and _DANGLES.search(text, value.end))
@@ -234,6 +251,14 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         elif lead[-1] in words.CHOICE_WORDS and re.fullmatch("[a-h]", shown):
             shown = shown.upper()
     return Statement(shown, "statement", "low" if len(lead) > 4 else "none")
+
+
+def _is_one_letter(text: str, value: Value) -> bool:
+    """Whether a letter stands beside others: `C or D`."""
+    if re.fullmatch(r"\(?[A-H]\)?.{0,20}", value.text) is None:
+        return False
+    after = value.start + len(value.text.split()[0])
+    return _OTHER_LETTER.match(text, after) is not None or _LETTER_BEFORE.search(value.lead) is not None
 
 
 def _last_clause(lead: str) -> list[str]:

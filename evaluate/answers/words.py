@@ -78,8 +78,8 @@ _TAKEN = frozenset(
     for word in (  # noqa: SIM905
         "twice thrice double triple root near equation problem question exercise figure table theorem lemma step kök "
         "karekök küpkök denklem soru adım raiz equação problema questão exercício figura tabela passo "
-        "row page chapter line column adding subtracting multiplying dividing after in with somando subtraindo "
-        "multiplicando dividindo linha coluna página capítulo após"
+        "order ordem row page chapter line column adding subtracting multiplying dividing after in with somando "
+        "subtraindo multiplicando dividindo linha coluna página capítulo após"
     ).split()
 )
 MINUS = frozenset({"minus", "negative", "eksi"})
