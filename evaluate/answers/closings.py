@@ -29,13 +29,13 @@ _CONCLUDES = re.compile(
     r"[oa]\s+(?!primeir|segund|terceir|outr|próxim|anterior|inicial))(?:\w{1,20}\s+){1,2}(?:is|equals|é|vale|mede)\b|"
     r"^\W{0,6}[oa]\s+(?:menor|maior)\s[^.,;:]{0,60}?(?<=\s)(?:é|vale)\b|"
     r"^\W{0,6}(?:são|serão)\s+(?:necessári|precis)[oa]s\b|\ben\s+(?:küçük|büyük|az|çok|fazla)\s+(?:\w+\s+){0,2}(?:değer|sayı)\w*|"
-    r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução)\s*:|\bçözüm(?:ü|leri)\b",
+    r"^\W{0,6}(?:final\s+)?(?:result|solution|çözüm|solução|conclusion|conclusão)\s*:|\bçözüm(?:ü|leri)\b",
     re.IGNORECASE,
 )
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
     r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|sums?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
-    r"also|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?\s*$",
+    r"also|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?(?:\s*de)?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
@@ -115,6 +115,7 @@ _GIVEN_BEFORE = re.compile(
     r"\bverilen\s+\w+\s*$|^\W{0,6}the\s+given\s+\w+\s+(?:is|are)\s*$|^\W{0,6}[oa]s?\s+\w+\s+dad[oa]s?\s+(?:é|são)\s*$",
     re.IGNORECASE,
 )
+_TR_WE_FIND = re.compile(r"(?:olarak\s+)?(?:elde\s+ederiz|buluruz|hesaplarız)", re.IGNORECASE)
 _FOUND_COUNTS = frozenset(fold_case(word) for word in ("farklı", "kökü", "çözümü", "tane", "şekilde", "yol", "yolu"))
 _LEFT = re.compile(r"\w+\s+(?:remain|remained|are\s+left|were\s+left)", re.IGNORECASE)
 _RESTATED = re.compile(r",?\s+\(?(?:i\.\s?e\.|that\s+is|ou\s+seja|isto\s+é),?\s+", re.IGNORECASE)
@@ -242,6 +243,8 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     if re.match(r"\s+ile\b", rest):
         return False
     if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
+        return True
+    if concludes and _TR_WE_FIND.fullmatch(after):
         return True
     each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3
     if _STATES.search(before) and (not trailing or each or (len(trailing) <= 2 and ":" in before)):

@@ -43,7 +43,7 @@ _START = re.compile(
 )
 _ATOM = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"
-    r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|[α-ωΔ]"
+    r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|(?<=\|)[A-Z]{2}(?=\|)|[α-ωΔ]"
     r"|[-+−–±×·÷*/^_=<>≤≥⩽⩾≦≧≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
 )
 _FUNCTION_NAMES = "sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi"
@@ -54,6 +54,7 @@ _LAST_LETTER = re.compile(r"[A-Za-z][ \t]*[.,;!]?[ \t]*(?:\n|$)")
 _TIMES_X = re.compile(r"[xX]\s?(?=10\s?(?:\^|\*\*|[⁰¹²³⁴-⁹⁻]))")
 # `3 tam 1/2`: the word of a Turkish mixed number.
 _WHOLES = re.compile(r"tam\s+(?=\d+\s?/\s?\d|\\[dt]?frac)")
+_WHOLES_BETWEEN = re.compile(r"\s+tam\s+(?=\$(?:\d+/\d|\\[dt]?frac))")
 _JOIN = re.compile(
     r"\s*(?:,\s*(?:and|or|ve|veya|e|ou)?|;|\b(?:and|or|ve|veya|ya da|ile|ou|e)\b)\s*(?=[-+−\d(\[{\\$√]|[A-Za-z]\s?=)"
 )
@@ -68,6 +69,7 @@ _GOES_ON = re.compile(
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"(?:['’]\s?\w{1,5})?\s+(?:için|ise|iken|olsun|olsa|olabilir|olursa|olduğunda|alınırsa)\b|"
     r"\s+(?:üzeri|üssü|çarpı|bölü|kere)\s+\d|\s+(?:olurdu|olacaktı)\b|"
+    r"\s+say[ıi]s[ıi]n\w+|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
 )
@@ -112,6 +114,9 @@ def _value_at(text: str, start: int, end: int) -> tuple[int, bool] | None:
     if one is None:
         return None
     stop, formula = one
+    if formula and (whole := _WHOLES_BETWEEN.match(text, stop, end)) and text[start:stop].strip("$").isdigit():
+        part = _single(text, whole.end(), end)
+        return (part[0] if part else stop), True
     while join := _JOIN.match(text, stop, end):
         following = _single(text, join.end(), end)
         if following is None:

@@ -82,8 +82,8 @@ _EXPONENT = re.compile(r"[eE]([+-]?\d{1,6})(?![\w.])")
 _TIGHT_COMMA = re.compile(r"(?<=\d),\\!\s?(?=\d{3}(?!\d))")
 # `3 tam 1/2`: the Turkish mixed number, three and a half.
 _WHOLES = re.compile(
-    r"(?<![\d.,])(\d{1,9})(?:\s|~|\\[ ,;:!])*+(?:\\(?:text|mathrm|mbox)\s?\{\s*tam\s*\}|tam(?![a-zçğıöşü]))"
-    r"(?:\s|~|\\[ ,;:!])*+(?=\d+\s?/\s?\d|\\[dt]?frac)"
+    r"(?<![\d.,])(\d{1,9})(?:[\s~$]|\\[ ,;:!])*+(?:\\(?:text|mathrm|mbox)\s?\{\s*tam\s*\}|tam(?![a-zçğıöşü]))"
+    r"(?:[\s~$]|\\[ ,;:!])*+(?=\d+\s?/\s?\d|\\[dt]?frac)"
 )
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
 _TIMES_X = re.compile(r"\s?[xX]\s?(?=10\s?(?:\^|\*\*|\{))")

@@ -69,7 +69,8 @@ _TAKEN_OF = frozenset(
         "root roots cube square sine cosine tangent logarithm power powers multiple multiples divisor divisors factor "
         "divisible double close near congruent raiz múltiplo múltiplos divisor divisores divisível dobro triplo metade "
         "próximo próxima perto quadrado cubo seno cosseno logaritmo potência fator congruente "
-        "bounded different diferente far longe number número dividing divided multiplied "
+        "successor predecessor sucessor antecessor inverse reciprocal inverso opposite simétrico complement "
+        "complementar bounded different diferente far longe number número dividing divided multiplied "
         "fifth third quarter terço quarto quinto quádruplo quíntuplo"
     ).split()
 )
@@ -253,12 +254,19 @@ def unit_of(words: str) -> str | None:
 def number_named(word: str) -> int | None:
     """The number that a word names, also with the Turkish ending of a sentence.
 
-    >>> number_named("twelve"), number_named("sıfırdır"), number_named("many")
-    (12, 0, None)
+    >>> number_named("twelve"), number_named("sıfırdır"), number_named("vinte e um"), number_named("many")
+    (12, 0, 21, None)
     """
     folded = fold_case(word)
-    return NUMBER_WORDS.get(folded, NUMBER_WORDS.get(_COPULA.sub("", folded)))
+    value = NUMBER_WORDS.get(folded, NUMBER_WORDS.get(_COPULA.sub("", folded)))
+    if value is None and (match := _TWO_WORDS.fullmatch(folded)):
+        tens, ones = NUMBER_WORDS.get(match[1], 0), number_named(match[3]) or 0
+        least = 20 if match[2].strip() else 10
+        if tens % 10 == 0 and least <= tens <= 90 and 0 < ones < 10:
+            return tens + ones
+    return value
 
 
+_TWO_WORDS = re.compile(r"([^\W\d_]+)(-| | e )([^\W\d_]+)")
 _COPULA = re.compile(r"(?:d|t)[iuü]r$")
 _FOLDED_UNITS = {fold_case(word): unit for word, unit in UNITS.items()}
