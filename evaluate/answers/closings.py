@@ -61,7 +61,7 @@ _BELOW_FORMULA = re.compile(r"(?:\$\$|\\\])[.,]?[ \t]*\n(?=[^\W\d_a-zçğıöş�
 # One of several values, a bound or a chance is not the answer.
 _ONE_OF = re.compile(
     r"\b(?:one\s+(?:of\s+the|solution|root|example|factor|case|possib\w+)|an?\s+(?:example|(?:upper|lower)\s+bound)|uma?\s+(?:solução|raiz|"
-    r"exemplo|limite)|uma\s+das|um\s+dos|\w+den\s+biri|(?:üst|alt)\s+sınır|(?:may|might|can|could)\s+be\s*$)|"
+    r"exemplo|limite)|uma\s+das|um\s+dos|\w+d[ae]n\s+biri|bir\s+(?:çözüm|kök|değer|olasılık)\w*\s*$|(?:üst|alt)\s+sınır|(?:may|might|can|could)\s+be\s*$)|"
     r"\blimite\s+(?:superior|inferior)\b",
     re.IGNORECASE,
 )
@@ -117,6 +117,31 @@ _GIVEN_BEFORE = re.compile(
 )
 _TR_WE_FIND = re.compile(r"(?:olarak\s+)?(?:elde\s+ederiz|buluruz|hesaplarız)", re.IGNORECASE)
 _FOUND_COUNTS = frozenset(fold_case(word) for word in ("farklı", "kökü", "çözümü", "tane", "şekilde", "yol", "yolu"))
+# An example, a check, a reminder: no conclusion.
+_ASIDE = re.compile(
+    r"\W{0,6}(?:(?:so|now|but|also|then)[,\s]+)?(?:for\s+(?:example|instance)|e\.g|example|hint|check|verif|proof|given\s*:|note\b|recall|"
+    r"remember|substitut|taking|tak[ei]\b|choos|örne[kğ]|ipucu|kontrol|sağlama|doğrula|verilenler|not\s*:|dikkat|ispat|por\s+exemplo|"
+    r"exemplo|dica|verifica|prova\b|dados\s*:|nota\b|notemos|note-se|recorde|lembre|tom(?:emos|e)\b|substitui)",
+    re.IGNORECASE,
+)
+_KNOWN_TO = re.compile(
+    r"\W{0,6}(?:we\s+(?:know|are\s+given|are\s+told)|it\s+is\s+(?:known|given)|sabemos|sabe-se|biliyoruz|é\s+dado)\b|"
+    r".{0,80}\b(?:biliniyor|bilinmektedir|biliyoruz)\b",
+    re.IGNORECASE,
+)
+_AS_WANTED = re.compile(
+    r",\s+(?:as\s+(?:required|desired|wanted|claimed|requested)|como\s+(?:pedido|pretendido|queríamos)|istendiği\s+gibi)\.?$",
+    re.IGNORECASE,
+)
+# The place where something happens, and one of several things: neither is the value sought.
+_AT = re.compile(r"\b(?:at|for|when|where|using|em|para|quando|onde|usando|fazendo|tomando)\s*$", re.IGNORECASE)
+_ONE_PART = re.compile(
+    r"\b(?:the\s+(?:first|second|third|other)|ilk|birinci|ikinci|üçüncü|diğer|öteki|[oa]\s+(?:primeir|segund|terceir|outr)[oa])"
+    r"\s+\w+(?:\s+(?:is|equals|é|são|mede|vale))?\s*$",
+    re.IGNORECASE,
+)
+# `12 çift bir sayıdır`, `12 denenirse`: something said of the number.
+_TR_ABOUT = re.compile(r"[^.]*\b(?:bir\s+\w+[dt][ıiuü]r|\w+[ae]?rs[ae])\b", re.IGNORECASE)
 _LEFT = re.compile(r"\w+\s+(?:remain|remained|are\s+left|were\s+left)", re.IGNORECASE)
 _RESTATED = re.compile(r",?\s+\(?(?:i\.\s?e\.|that\s+is|ou\s+seja|isto\s+é),?\s+", re.IGNORECASE)
 
@@ -172,6 +197,8 @@ def closing_sentence(text: str) -> Statement | None:
     for match in _BELOW_FORMULA.finditer(stripped, start):
         start, count = match.end(), count + 1
     sentence = stripped[start:].strip()
+    if _ASIDE.match(sentence) or ("," not in sentence and _KNOWN_TO.match(sentence)) or sentence.endswith(":"):
+        return None
     if len(sentence) > 600 or _HEDGED.search(re.sub(r"\$[^$]*\$", "", sentence)):
         return None
     concludes = _CONCLUDES.search(sentence) is not None
@@ -181,7 +208,7 @@ def closing_sentence(text: str) -> Statement | None:
         sentence = sentence[: where.start()] + "."
     if not concludes and _GIVEN.search(sentence):
         return None
-    sentence = _REMARK.sub("", sentence)
+    sentence = _REMARK.sub("", _AS_WANTED.sub(".", sentence))
     if (again := _RESTATED.search(sentence)) and _is_restated(sentence, again):
         sentence = sentence[: again.start()] + "."
     value = last_value(sentence, 0, len(sentence))
@@ -240,10 +267,12 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     found = concludes or "toplam" in fold_case(before) or not _FOUND_COUNTS.isdisjoint(trailing)
     if not found and re.search(r"\bvardır\W*$", rest):
         return False
-    if re.match(r"\s+ile\b", rest):
+    if re.match(r"\s+ile\b", rest) or _TR_ABOUT.match(rest) or _ONE_PART.search(before):
         return False
     if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
         return True
+    if _AT.search(before):
+        return False
     if concludes and _TR_WE_FIND.fullmatch(after):
         return True
     each = bool(trailing) and trailing[0] in _EACH and len(trailing) <= 3

@@ -39,7 +39,7 @@ _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 _START = re.compile(
     rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^\n]{{0,120}}[)\]}}\[])"
     r"|(?<![\w'’])(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])(?=\s?[\d(√π\\/*^_]|\s[a-zθ](?!\w)|[\s.]*$)"
-    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥⩽⩾≦≧≠∈+*/^]|!=|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
+    r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥⩽⩾≦≧≠∈+*/^]|!=|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir|because|since|porque|pois|çünkü|or\b|ou\b|veya)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
 )
 _ATOM = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"

@@ -126,7 +126,12 @@ _NO_VALUE_AFTER = re.compile(
 )
 _BOUND = re.compile(r"[^\s>#*][ \t]*>[ \t]*$")
 _WITH_REASON = re.compile(r"([^\W\d_]+),?\s+(?:because|since|as|çünkü|zira|pois|porque|já\s+que)\b", re.IGNORECASE)
-_DENYING = frozenset(fold_case(word) for word in "wrong incorrect anything yanlış errada errado incorreta".split())  # noqa: SIM905
+_DENYING = frozenset(
+    fold_case(word)
+    for word in (  # noqa: SIM905
+        "wrong incorrect anything supposed thought believed claimed said yanlış errada errado incorreta"
+    ).split()
+)
 _CLAUSE = re.compile(r"[,:=]|\b(?:is|are|equals|é|são)\b", re.IGNORECASE)
 # A sign or a letter right before a number makes it a part of something else.
 _GLUED = re.compile(r"[^\W_]$|[/^]$|[\w)\]]\*$|[<>≤≥≠⩽⩾]\s*$")
