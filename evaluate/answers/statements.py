@@ -41,15 +41,15 @@ _ANCHOR = re.compile(
 )
 _TRAILING_ANCHOR = re.compile(
     r"\s{0,3}(?:is|are)\s+(?:our|the|my|your)\s+(?:final\s+|correct\s+)?(?:answer|solution|result)\b|"
-    r"\s{0,3}é\s+a\s+(?:nossa\s+)?resposta\b|\s{0,3}são\s+as\s+respostas\b|\s{0,3}(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
+    r"\s{0,3}é\s+a\s+(?:nossa\s+)?resposta\b|\s{0,3}são\s+as\s+respostas\b|\s{0,3}(?:as\s+(?:the|our|my)\s+final\s+answer|como\s+resposta\s+final)\b|\s{0,3}(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
     re.IGNORECASE,
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
 _NO_TURN = r"(?:(?!\b(?:but|however|mas|porém|ama|ancak|fakat)\b)[^.\n])*$"
 _UNSURE = re.compile(
     r"\b(?:doubt|unlikely|not\s+sure|so\s+far|wonder|whether|(?:asks?|know)\s+if|(?:not\s+true|false)\s+that|"
-    r"não\s+é\s+(?:verdade|certo)\s+que|maybe|perhaps|possibly|(?:students?|people|some|one|they|might)\s+(?:think|say|guess)s?|belki|"
-    rf"talvez|duvido|há\s+quem\s+diga|diz\s+que|dizem\s+que|dizer\s+que|saying\s+that|até\s+agora|şimdiye\s+kadar|şüpheli)\b{_NO_TURN}|\b(?:if|eğer|se|when)\b{_NO_TURN}",
+    r"não\s+é\s+(?:verdade|certo)\s+que|maybe|perhaps|possibly|(?:students?|people|some|one|they|might|many|most|others)\s+(?:think|say|guess)s?|belki|"
+    rf"talvez|duvido|há\s+quem\s+diga|(?:pensa|acha|julga)m?\s+que|diz\s+que|dizem\s+que|dizer\s+que|saying\s+that|até\s+agora|şimdiye\s+kadar|şüpheli)\b{_NO_TURN}|\b(?:if|eğer|se|when)\b{_NO_TURN}",
     re.IGNORECASE,
 )
 # Another's answer, or one given up: `the wrong answer is 42`.
@@ -69,7 +69,7 @@ _ASKS = re.compile(
 )
 # `cevabı 14 bulmuştum`, `14 sanıyordum`: what was thought before.
 _ONCE = re.compile(
-    r"\s+(?:olarak\s+)?(?:(?:bul|san|de|düşün|hesapla|yaz)m[ıiuü]şt[ıiuü][mk]|(?:san|zannet|zanned)[ıi]?yord)",
+    r"\s+(?:olarak\s+)?(?:(?:bul|san|de|düşün|hesapla|yaz)m[ıiuü]şt[ıiuü][mk]|(?:san|zannet|zanned)[ıi]?yord|san[ıi](?:r|yor)|zanneder|düşün[üu](?:r|yor))",
     re.IGNORECASE,
 )
 # `cevap 30 bulunamaz`, `12'yi geçmez`: a verb that denies, a few words behind the value.
@@ -97,6 +97,10 @@ _AMENDED = re.compile(
 )
 _WOULD = re.compile(r"\b(?:would|seria)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|se|eğer)\b[^.\n]*$", re.IGNORECASE)
+_FOR_EXAMPLE = re.compile(
+    r"\b(?:e\.\s?g\.?|for\s+(?:example|instance)|such\s+as|örneğin|mesela|por\s+exemplo)\W*$", re.IGNORECASE
+)
+_EITHER = re.compile(r"(?:^|[.\n]\s*)(?:either|ya|ou)\b\s*(?:the\s*|a\s*)?$", re.IGNORECASE)
 _NEITHER = re.compile(r"\b(?:ne|neither|nem)\s*$", re.IGNORECASE)
 _NEARLY = re.compile(
     r"\b(?:at\s+(?:least|most)|no\s+m[ií]nimo|no\s+máximo|pelo\s+menos|quando\s+muito|en\s+(?:az|çok|fazla)|almost|nearly|"
@@ -236,6 +240,7 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or _TR_DENIES.match(text, value.start + len(value.text), end)
         or _ANOTHER.match(text, value.end, end)
         or _NEITHER.search(value.lead)
+        or _FOR_EXAMPLE.search(value.lead)
         or _AMENDED.search(text, value.end, value.end + 240)
         or _is_one_letter(text, value)
         or (_WOULD.search(anchor["link"]) and _IF.search(text, max(0, anchor.start() - 120), anchor.start()))
@@ -275,6 +280,8 @@ def _is_unsure(text: str, anchor: re.Match[str], end: int) -> bool:
     if _OTHERS.search(text, max(0, anchor.start() - 20), anchor.end()):
         return True
     if _SUPPOSED.search(text, max(0, anchor.start() - 40), anchor.start()):
+        return True
+    if _EITHER.search(text, max(0, anchor.start() - 20), anchor.start()):
         return True
     match = _UNSURE.search(text, max(0, anchor.start() - 80), anchor.start())
     if match is None:
