@@ -35,7 +35,7 @@ _CONCLUDES = re.compile(
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
     r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|(?:sum|evaluate|simplifie|reduce)s?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
-    r"also|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?(?:\s*de)?\s*$",
+    r"also|the\s+point|o\s+ponto|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?(?:\s*de)?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
@@ -130,6 +130,7 @@ _KNOWN_TO = re.compile(
     re.IGNORECASE,
 )
 _AS_WANTED = re.compile(
+    r"\s+(?:for\s+all|for\s+every|para\s+todo)\s+\$?[a-z]\$?\.?$|"
     r",\s+(?:as\s+(?:required|desired|wanted|claimed|requested)|como\s+(?:pedido|pretendido|queríamos)|istendiği\s+gibi)\.?$",
     re.IGNORECASE,
 )
@@ -235,7 +236,7 @@ def _in_words(sentence: str, concludes: bool) -> Statement | None:
         phrase = match[1].strip()
         if fold_case(phrase) in words.FIXED or fold_case(phrase) in words.EMPTY:
             return Statement(phrase, "sentence", "low")
-        if concludes and words.number_named(phrase) is not None:
+        if concludes and (words.number_named(phrase) is not None or fold_case(phrase) in words.INFINITE):
             return Statement(phrase, "sentence", "low")
     return None
 

@@ -217,7 +217,8 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
     value = first_value(text, start, end)
     if value is None:
         phrase = text[start:end].strip(" *_.\n\t:")
-        return _in_words(phrase) if link or words.number_named(phrase) is not None else None
+        plain = words.number_named(phrase) is not None or words.FIXED.get(fold_case(phrase)) in ("yes", "no")
+        return _in_words(phrase) if link or plain else None
     lead = [fold_case(word) for word in re.findall(r"[^\W\d_]+", value.lead)]
     rest = text[value.end : value.end + 16]
     if _NEGATED.search(value.lead):

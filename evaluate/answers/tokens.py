@@ -85,6 +85,8 @@ _WHOLES = re.compile(
     r"(?<![\d.,])(\d{1,9})(?:[\s~$]|\\[ ,;:!])*+(?:\\(?:text|mathrm|mbox)\s?\{\s*tam\s*\}|tam(?![a-zçğıöşü]))"
     r"(?:[\s~$]|\\[ ,;:!])*+(?=\d+\s?/\s?\d|\\[dt]?frac)"
 )
+# The rest of `[1,5]` behind its bracket.
+_PAIR = re.compile(r"\d+,\d+\s*(?:\\right\s*)?\\?([\])\[}])")
 _BASED = re.compile(r"(\d[0-9A-F]*[A-F][0-9A-F]*)(?=_)")
 _TIMES_X = re.compile(r"\s?[xX]\s?(?=10\s?(?:\^|\*\*|\{))")
 _CURRENCY = re.compile(r"(?:R|US|A|C)?\\?\$\s?(?=[-+]?[\d.])|R\\?\$|US\\?\$|\\\$|[€£₺]")
@@ -159,7 +161,8 @@ class _Lexer:
             whole, shown, period = to_int(match[1] + match[2]), len(match[2]), match[3]
             self.add("num", match[0], (whole + Fraction(int(period), 10 ** len(period) - 1)) / 10**shown)
             return
-        reading = read_number(text, start, self.notation, nested=self.nested > 0)
+        notation = Notation("list", self.notation.dot) if self._is_pair() else self.notation
+        reading = read_number(text, start, notation, nested=self.nested > 0)
         if reading is None:
             self._sign()
             return
@@ -175,6 +178,16 @@ class _Lexer:
         if match := _TIMES_X.match(text, self.position):
             self.position = match.end()
             self.add("op", "*")
+
+    def _is_pair(self) -> bool:
+        """Whether the number starts `[1,5]`, `{1,5}` or `[1,5)`: two values, whatever the comma means elsewhere."""
+        opened = self.tokens[-2:]
+        if opened and opened[-1].text == "-":
+            opened = opened[:-1]
+        if not opened or opened[-1].kind != "open" or opened[-1].text not in ("[", "{", "("):
+            return False
+        match = _PAIR.match(self.text, self.position)
+        return match is not None and (opened[-1].text != "(" or match[1] == "]")
 
     def _letters(self, run: str) -> None:
         lower = run.lower()

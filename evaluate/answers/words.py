@@ -47,7 +47,7 @@ QUALIFIERS = frozenset(
         "menor superior inferior greater larger smaller buçuk yarım meio meia doubt maybe perhaps possibly "
         "belki talvez possivelmente "
         "almost nearly quase neredeyse probably likely presumably muhtemelen provavelmente herhalde galiba "
-        "unless if eğer se lambda import exec eval print return def wrong yanlış "
+        "até unless if eğer se lambda import exec eval print return def wrong yanlış "
         "errado errada incorreto incorreta incorrect no instead at than "
         "plus choose mais üssü artı çarpı bölü katı katıdır böleni bölenidir "
         "karesi karesidir küpü küpüdür yarısı yarısıdır karekökü kere düzine dúzia dúzias dozens halves thirds fourths "
