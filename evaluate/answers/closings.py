@@ -14,14 +14,14 @@ SENTENCE_END = re.compile(
 )
 _HEDGED = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could|guess|suppose|assume|let|if|try|consider|assuming|would|doubt|unlikely|belki|galiba|"
-    r"sanırım|diyelim|varsayalım|olabilir|eğer|talvez|suponha|supondo|seja|poderia|acho|(?<!-)se|duvido|so\s+far|até\s+agora|até\s+aqui|şimdiye\s+kadar|şu\s+ana\s+kadar|buraya\s+kadar|depends?\s+on|depende\s+d[eoa]|bağlıdır|cevab[ıi]n|yanıt[ıi]n)\b|\?",
+    r"sanırım|diyelim|varsayalım|olabilir|eğer|talvez|suponha|supondo|seja|poderia|acho|(?<!-)se(?!\s+(?:vê|conclui|obtém|tem|segue|deduz)\b)|suponhamos|admitamos|imaginemos|digamos|duvido|so\s+far|até\s+agora|até\s+aqui|şimdiye\s+kadar|şu\s+ana\s+kadar|buraya\s+kadar|depends?\s+on|depende\s+d[eoa]|bağlıdır|cevab[ıi]n|yanıt[ıi]n)\b|\?",
     re.IGNORECASE,
 )
 _CONCLUDES = re.compile(
     r"\b(?:therefore|thus|hence|so|finally|in\s+conclusion|consequently|we\s+conclude|overall|in\s+total|altogether|"
     r"dolayısıyla|böylece|o\s+halde|o\s+hâlde|öyleyse|sonuç\s+olarak|buna\s+göre|bu\s+durumda|demek\s+ki|bu\s+yüzden|yani|"
     r"bu\s+nedenle|portanto|logo|assim|então|por\s+isso|conclui-se|concluímos|finalmente|em\s+conclusão|"
-    r"donde|em\s+suma|em\s+resumo|resumindo|this\s+means|(?:isto|isso)\s+significa|enfim|pelo\s+que|pois(?=,)|in\s+the\s+end|no\s+fim|no\s+total|ao\s+todo|toplamda|özetle|kısacası|in\s+summary|in\s+short|"
+    r"donde|daqui|em\s+suma|em\s+resumo|resumindo|this\s+means|(?:isto|isso)\s+significa|enfim|pelo\s+que|pois(?=,)|in\s+the\s+end|no\s+fim|no\s+total|ao\s+todo|toplamda|özetle|kısacası|in\s+summary|in\s+short|"
     r"por\s+conseguinte|aranan|istenen|it\s+follows|this\s+(?:gives|yields)|we\s+(?:get|obtain)|the\s+(?:result|solution|remainder|"
     r"value|probability|limit)(?:\s+of\s+\S{1,30})?\s+is|the\s+(?:minimum|maximum|smallest|largest|least|greatest)\s[^.,;:]{0,60}?(?<=\s)is|leaves?\s+a\s+remainder|deixa\s+(?:um\s+)?resto|buradan|daí|obtemos|"
     r"des[st][ea]\s+(?:modo|forma)|[oa]\s+(?:resultado|solução|valor|resto|probabilidade)(?:\s+d[eoa]\s+\S{1,20})?\s+é)\b|"
@@ -34,12 +34,12 @@ _CONCLUDES = re.compile(
 )
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
-    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|(?:sum|evaluate|simplifie|reduce)s?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|obtém-se(?!\s+de\b)(?:\s+uma?\s+\w+\s+de)?|(?:sum|evaluate|simplifie|reduce)s?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
     r"also|the\s+point|o\s+ponto|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?(?:\s*de)?\s*$",
     re.IGNORECASE,
 )
 _COUNTS = re.compile(
-    r"(?:\b(?:there\s+(?:are|is)|ha(?:s|ve|d)|tem|têm|temos|restam|sobra(?:m|ram)|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|that\s+makes|realiza(?:m|ram)-se|vend(?:e|eu|eram)|compr(?:a|ou|aram)|receb(?:e|eu|eram)|ganh(?:a|ou|aram)|poup(?:a|ou|aram)|andou|correu|leu|fez|comeu|(?:deve|devem|terá\s+de|tem\s+de)\s+pagar|precisa(?:rá|mos)?\s+de|"
+    r"(?:\b(?:there\s+(?:are|is)|ha(?:s|ve|d)|tem|têm|temos|restam|sobra(?:m|ram)|existem?|há|são(?:\s+(?:necessári|precis)[oa]s)?|toplam|that\s+makes|realiza(?:m|ram)-se|pode(?:m|mos)(?:-se)?\s+\w+(?:-se)?|vend(?:e|eu|eram)|compr(?:a|ou|aram)|receb(?:e|eu|eram)|ganh(?:a|ou|aram)|poup(?:a|ou|aram)|andou|correu|leu|fez|comeu|(?:deve|devem|terá\s+de|tem\s+de)\s+pagar|precisa(?:rá|mos)?\s+de|"
     r"gast(?:a|ou|ará)|pag(?:a|ou|ará)|custa|leva(?:rá|rão|m)?|demora(?:rá|rão|m)?|percorre(?:u|rá)?|haverá|terão)|"
     r"(?<!\bwe)(?<!\byou)(?<!\bI)\s(?:(?:will|must)\s)?(?:need(?:s|ed)?|require[sd]?|spen[dt]s?|pays?|paid|earn(?:s|ed)?|costs?|(?:takes?|took)(?:\s+(?:him|her|them|us|it))?|travel(?:s|l?ed)?|sold|sells?|"
     r"buys?|weigh(?:s|ed)?|receive[sd]?|save[sd]?|bought|walk(?:s|ed)?|runs?|ran|reads?|drives?|drove|eats?|ate|collect(?:s|ed)?|makes?|made|bakes?|baked))\s*,?\s*(?:now|still|agora|ainda|pois|portanto|assim|therefore|thus|exactly|a\s+total\s+of|only|just|in\s+total|exatamente|"
@@ -47,7 +47,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _TR_ENDING = re.compile(
-    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r|y?[ae]\s+eşit(?:tir|\s+olur)?)|(?:(?:\w{2,}|[mghL])\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|hesaplan(?:ır|mıştır)|gerçekleşir|biter|bitirir(?:ler)?|tamamlan?ır(?:lar)?|dolar|sürer|"
+    r"\s*(?:['’]\s?(?:d[ıiuü]r|t[ıiuü]r|y?[ae]\s+eşit(?:tir|\s+olur)?)|(?:(?:\w{2,}|[mghL])\s+){0,3}(?:\w*d[ıiuü]r|\w*t[ıiuü]r|olur|eder|bulunur|olmalıdır|elde\s+edilir|olduğu\s+(?:görülür|anlaşılır)|hesaplan(?:ır|mıştır)|gerçekleşir|biter|bitirir(?:ler)?|tamamlan?ır(?:lar)?|dolar|sürer|"
     r"çıkar|vardır|kalır|öder|gerekir|\w+[aeılnoöuü]b?il[ie]r))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
@@ -245,7 +245,7 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     before, rest = sentence[: value.start], _IN_ALL.sub("", _AGED.sub("", sentence[value.end :]))
     after = rest.strip(" .!*$\n")
     trailing = [fold_case(word) for word in re.findall(r"[^\W\d_]+", after)]
-    near = [fold_case(word) for word in re.findall(r"(?<!-)\b[^\W\d_]+", before.rpartition(",")[2])]
+    near = [fold_case(word) for word in re.findall(r"(?<![-'’])\b[^\W\d_]+", before.rpartition(",")[2]) if word != "se"]
     if concludes and not trailing and _TIME.search(before) and re.fullmatch(r"\d{1,2}:\d\d(?: \w+)?", value.text):
         return True
     if concludes and not trailing and _PLACE.search(before) and re.fullmatch(r"\$?\(.+,.+\)\$?", value.text):

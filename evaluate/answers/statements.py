@@ -36,12 +36,12 @@ _ANCHOR = re.compile(
     rf"(?:(?P<en>{_EN})|(?P<tr>{_TR})|(?P<pt>{_PT})|"
     rf"(?P<r>(?:^|\n)[ \t*]{{0,8}}(?:(?:R|Resp)\.?(?=\s*[:=])|(?:R|Resp)(?={_POINT})))|"
     rf"(?P<hash>####)|(?P<tag><answer>))"
-    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：]|\\?:|(?<=\s)[-–—](?=\s)){_MARKUP}|{_POINT}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
+    rf"(?P<link>{_MARKUP}(?:\s*(?:[:=：→]|\\?:|(?<=\s)[-–—](?=\s)){_MARKUP}|{_POINT}|{_COPULA}\s*:?{_MARKUP}|\s*não\s+é\b)?)",
     re.IGNORECASE,
 )
 _TRAILING_ANCHOR = re.compile(
     r"\s{0,3}(?:is|are)\s+(?:our|the|my|your)\s+(?:final\s+|correct\s+)?(?:answer|solution|result)\b|"
-    r"\s{0,3}é\s+a\s+(?:nossa\s+)?resposta\b|\s{0,3}são\s+as\s+respostas\b|\s{0,3}(?:as\s+(?:the|our|my)\s+final\s+answer|como\s+resposta\s+final)\b|\s{0,3}(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
+    r"\s{0,3}é\s+a\s+(?:nossa\s+)?resposta\b(?!\s+(?:errad|incorret))|\s{0,3}são\s+as\s+respostas\b|\s{0,3}(?:as\s+(?:the|our|my)\s+final\s+answer|como\s+resposta\s+final)\b|\s{0,3}(?:cevaptır|yanıttır|doğru\s+cevaptır)\b",
     re.IGNORECASE,
 )
 # The sentence before the anchor takes it back: `I doubt the answer is 42`, `if n = 1 the answer is 42, otherwise 43`.
@@ -101,6 +101,7 @@ _FOR_EXAMPLE = re.compile(
     r"\b(?:e\.\s?g\.?|for\s+(?:example|instance)|such\s+as|örneğin|mesela|por\s+exemplo)\W*$", re.IGNORECASE
 )
 _EITHER = re.compile(r"(?:^|[.\n]\s*)(?:either|ya|ou)\b\s*(?:the\s*|a\s*)?$", re.IGNORECASE)
+_TAKEN_BEFORE = re.compile(r"\b(?:of|than|after|before|d[eao]|que)\s*$", re.IGNORECASE)
 _NEITHER = re.compile(r"\b(?:ne|neither|nem)\s*$", re.IGNORECASE)
 _NEARLY = re.compile(
     r"\b(?:at\s+(?:least|most)|no\s+m[ií]nimo|no\s+máximo|pelo\s+menos|quando\s+muito|en\s+(?:az|çok|fazla)|almost|nearly|"
@@ -187,6 +188,8 @@ def anchored(text: str) -> Statement | None:
     for match in list(_TRAILING_ANCHOR.finditer(text))[-_MAX_ANCHORS:]:
         start = max(text.rfind("\n", 0, match.start()), text.rfind(". ", 0, match.start())) + 1
         value = last_value(text, start, match.start())
+        if value is not None and _is_part(text[start : value.start]):
+            continue
         if value is not None and (best is None or best[0] < match.start()) and value.end >= match.start() - 1:
             best = (match.start(), Statement(value.text, "statement"))
     if best is None or not best[1].answer:
@@ -272,9 +275,14 @@ def _is_one_letter(text: str, value: Value) -> bool:
     return _OTHER_LETTER.match(text, after) is not None or _LETTER_BEFORE.search(value.lead) is not None
 
 
+def _is_part(before: str) -> bool:
+    """Whether the words before a value make it a part of what is called the answer: `the number after 24`."""
+    return words.is_qualified(_last_clause(before)) or _TAKEN_BEFORE.search(before) is not None
+
+
 def _last_clause(lead: str) -> list[str]:
     """The folded words that stand right before a value, back to the last comma, colon or verb."""
-    return [fold_case(word) for word in re.findall(r"[^\W\d_]+", _CLAUSE.split(lead)[-1])]
+    return [fold_case(word) for word in re.findall(r"(?<!['’])\b[^\W\d_]+", _CLAUSE.split(lead)[-1])]
 
 
 def _is_unsure(text: str, anchor: re.Match[str], end: int) -> bool:
