@@ -34,7 +34,7 @@ _CONCLUDES = re.compile(
 )
 _STATES = re.compile(
     r"(?:(?:['’]s|\bis|\bare|\bbe|\bwas|\bwere|\bequals?|gives?|yields?|get|obtain|have|has|find|found|find\s+that|é|são|vale|valem|dá|"
-    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|obtém-se(?!\s+de\b)(?:\s+uma?\s+\w+\s+de)?|(?:sum|evaluate|simplifie|reduce)s?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|"
+    r"obtemos|temos|igual\s+a|resulta\s+em|resultado|equal\s+to|comes?\s+to|amounts?\s+to|totals|remainder\s+of|resto|obtém-se(?!\s+de\b)(?:\s+uma?\s+\w+\s+de)?|(?:sum|evaluate|simplifie|reduce)s?\s+to|adds?\s+up\s+to|somam|(?:travel|move|run|drive)s?\s+at|(?:viaja|circula|desloca-se)\s+a|gives\s+us|measures?|medem?|foi|foram|será|serão)|[:=]|\bolarak)\s*,?\s*(?:therefore|thus|then|hence|por\s+isso|"
     r"also|the\s+point|o\s+ponto|então|portanto|assim|pois|logo|o|approximately|exactly|the\s+number|just|o\s+número|that|de|a\s+total\s+of|um\s+total\s+de)?\s*,?(?:\s*de)?\s*$",
     re.IGNORECASE,
 )
@@ -137,12 +137,13 @@ _AS_WANTED = re.compile(
 # The place where something happens, and one of several things: neither is the value sought.
 _AT = re.compile(r"\b(?:at|for|when|where|using|em|para|quando|onde|usando|fazendo|tomando)\s*$", re.IGNORECASE)
 _ONE_PART = re.compile(
-    r"\b(?:the\s+(?:first|second|third|other)|ilk|birinci|ikinci|üçüncü|diğer|öteki|[oa]\s+(?:primeir|segund|terceir|outr)[oa])"
-    r"\s+\w+(?:\s+(?:is|equals|é|são|mede|vale))?\s*$",
+    r"\b(?:the\s+(?:first|second|third|other|next)|sıradaki|sonraki|ilk|birinci|ikinci|üçüncü|diğer|öteki|[oa]\s+(?:primeir|segund|terceir|outr)[oa])"
+    r"\s+\w+(?:\s+(?:is|equals|é|são|mede|vale))?\s*$|\b(?:seguinte|anterior)\s+(?:é|são)\s*$",
     re.IGNORECASE,
 )
 # `12 çift bir sayıdır`, `12 denenirse`: something said of the number.
 _TR_ABOUT = re.compile(r"[^.]*\b(?:bir\s+\w+[dt][ıiuü]r|\w+[ae]?rs[ae])\b", re.IGNORECASE)
+_TO_DO = re.compile(r"\b(?:to|a|por)\s+(?:test|check|consider|try|verif|examin|analis|estudar)", re.IGNORECASE)
 _LEFT = re.compile(r"\w+\s+(?:remain|remained|are\s+left|were\s+left)", re.IGNORECASE)
 _RESTATED = re.compile(r",?\s+\(?(?:i\.\s?e\.|that\s+is|ou\s+seja|isto\s+é),?\s+", re.IGNORECASE)
 
@@ -268,7 +269,7 @@ def _is_stated(sentence: str, value: Value, concludes: bool) -> bool:
     found = concludes or "toplam" in fold_case(before) or not _FOUND_COUNTS.isdisjoint(trailing)
     if not found and re.search(r"\bvardır\W*$", rest):
         return False
-    if re.match(r"\s+ile\b", rest) or _TR_ABOUT.match(rest) or _ONE_PART.search(before):
+    if re.match(r"\s+ile\b", rest) or _TR_ABOUT.match(rest) or _TO_DO.search(rest) or _ONE_PART.search(before):
         return False
     if _TR_ENDING.match(sentence[value.start + len(value.text) :]) or re.search(r" \w+[dt][ıiuü]r$", value.text):
         return True

@@ -69,7 +69,7 @@ _GOES_ON = re.compile(
     r"\s+(?:sobre|minus|eksi|menos|base|mod|to|out\s+of|in|of|de|em|em\s+cada)\s+(?:base\s+)?\d|"
     r"(?:['’]\s?\w{1,5})?\s+(?:için|ise|iken|olsun|olsa|olabilir|olursa|olduğunda|alınırsa)\b|"
     r"\s+(?:üzeri|üssü|çarpı|bölü|kere)\s+\d|\s+(?:olurdu|olacaktı)\b|"
-    r"\s+içinde\b|\s+[^\W\d_]+[ıiuü]yl[ae]\b|\s+ile\s+(?:\w+l[ae]r\b|[^\W\d_]{2,}[aeıiuü]r\b)|\s+(?:say[ıi]s[ıi]n|kat[ıi]n)\w+|\s+(?!olarak\b)\w{2,}[ae]r[ae]k\b|"
+    r"\s+içinde\b|\s+[^\W\d_]+[ıiuü]yl[ae]\b|\s+ile\s+(?:\w+l[ae]r\b|[^\W\d_]{2,}(?:[aeıiuü]r|[ae]n)\b)|\s+(?:say[ıi]s[ıi]n|kat[ıi]n)\w+|\s+(?!olarak\b)\w{2,}[ae]r[ae]k\b|"
     r"\s+(?:to\s+the|in\s+base|ao\s+quadrado|ao\s+cubo|elevado)\b",
     re.IGNORECASE,
 )

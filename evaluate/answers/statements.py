@@ -100,6 +100,8 @@ _IF = re.compile(r"\b(?:if|se|eğer)\b[^.\n]*$", re.IGNORECASE)
 _FOR_EXAMPLE = re.compile(
     r"\b(?:e\.\s?g\.?|for\s+(?:example|instance)|such\s+as|örneğin|mesela|por\s+exemplo)\W*$", re.IGNORECASE
 )
+_ENDING_IN = re.compile(r"\bem\s*[*$(]*$", re.IGNORECASE)
+_OWNED = re.compile(r"n[ıiuü]n\s*$", re.IGNORECASE)
 _EITHER = re.compile(r"(?:^|[.\n]\s*)(?:either|ya|ou)\b\s*(?:the\s*|a\s*)?$", re.IGNORECASE)
 _TAKEN_BEFORE = re.compile(r"\b(?:of|than|after|before|d[eao]|que)\s*$", re.IGNORECASE)
 _NEITHER = re.compile(r"\b(?:ne|neither|nem)\s*$", re.IGNORECASE)
@@ -126,7 +128,7 @@ _BUT = re.compile(
 )
 _CONTRAST = re.compile(r"\b(?:but|rather|instead|mas|e\s+sim)\b[\s,:]*", re.IGNORECASE)
 _NO_VALUE_AFTER = re.compile(
-    r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|madde|sıra|terim|basamak|satır|sütun|kişi|gün)",
+    r"\s*(?:to|until|through|até)\s+[\d$-]|\.\s+(?:seçene|şık|soru|adım|asal|eleman|madde|sıra|terim|basamak|satır|sütun|kişi|gün)",
     re.IGNORECASE,
 )
 _BOUND = re.compile(r"[^\s>#*][ \t]*>[ \t]*$")
@@ -245,6 +247,8 @@ def _after(text: str, anchor: re.Match[str]) -> Statement | None:
         or _ANOTHER.match(text, value.end, end)
         or _NEITHER.search(value.lead)
         or _FOR_EXAMPLE.search(value.lead)
+        or _ENDING_IN.search(value.lead)
+        or (not link and anchor["tr"] and _OWNED.search(value.lead))
         or _AMENDED.search(text, value.end, value.end + 240)
         or _is_one_letter(text, value)
         or (_WOULD.search(anchor["link"]) and _IF.search(text, max(0, anchor.start() - 120), anchor.start()))
