@@ -156,6 +156,8 @@ def _collecting_later() -> Iterator[None]:
     try:
         yield
     finally:
+        # Entries stay as long as the board does: later searches need not walk them either.
+        gc.freeze()
         if collecting:
             gc.enable()
 

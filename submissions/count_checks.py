@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,14 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
     check = _Columns(_arrays(columns), counts)
     n = check.of["n"]
     ungraded = check.of.get("ungraded", np.zeros_like(n))
-    yield from check.differ("n", np.full_like(n, counts.samples), "samples asked for")
-    yield from check.exceed("ungraded", n, "samples")
-    yield from check.exceed("correct", n - ungraded, "graded samples")
-    yield from check.exceed("stopped", n, "samples")
+    check.differ("n", np.full_like(n, counts.samples), "samples asked for")
+    check.exceed("ungraded", n, "samples")
+    check.exceed("correct", n - ungraded, "graded samples")
+    check.exceed("stopped", n, "samples")
     budget = submission.solver.settings.budget if submission.solver else None
     if budget is not None:
-        yield from check.exceed("completion_tokens", n * budget, f"tokens that {budget} a sample allow")
+        check.exceed("completion_tokens", n * budget, f"tokens that {budget} a sample allow")
+    yield from check.faults()
     if counts.languages is not None and sum(counts.languages.model_dump().values()) > int(n.sum()):
         yield "languages", f"more chains than the {int(n.sum())} samples"
     for label, judged in counts.judges.items():
@@ -83,72 +84,85 @@ def _check_judge(from_run: bool, judged: JudgeColumns, judge: Judge | None, coun
         return
     check = _Columns(_arrays(columns), counts)
     of, correct = check.of, np.asarray(counts.correct, dtype=np.int64)
-    yield from check.differ("judged", correct - of["pending"], "correct samples less the pending ones")
+    check.differ("judged", correct - of["pending"], "correct samples less the pending ones")
     for key in approved:
-        yield from check.exceed(key, of["judged"], "judged solutions")
+        check.exceed(key, of["judged"], "judged solutions")
     for smaller, larger in (("all", "strict_majority"), ("all", "majority"), ("strict_majority", "majority"),
                             ("majority", "any"), ("strict_majority", "any"), ("all", "any")):  # fmt: skip
         if f"approved.{larger}" in of:
-            yield from check.exceed(f"approved.{smaller}", of[f"approved.{larger}"], f"approved under '{larger}'")
-    yield from _check_votes(check, reasons, judge, correct)
+            check.exceed(f"approved.{smaller}", of[f"approved.{larger}"], f"approved under '{larger}'")
+    _bound_votes(check, reasons, judge, correct)
+    yield from check.faults()
 
 
-def _check_votes(check: _Columns, reasons: Mapping[str, Any], judge: Judge | None, correct: Numbers) -> Iterator[Found]:
+def _bound_votes(check: _Columns, reasons: Mapping[str, Any], judge: Judge | None, correct: Numbers) -> None:
     of, asked = check.of, judge.judgments if judge is not None else 99
     if "approved.majority" in of:
-        yield from check.exceed("single_vote", of["approved.majority"], "approved under 'majority'")
+        check.exceed("single_vote", of["approved.majority"], "approved under 'majority'")
         if "credited" in of:
-            yield from check.exceed("approved.majority", of["credited"], "approved with stopped ones credited")
-    yield from check.exceed("single_vote", of["judged"], "judged solutions")
-    yield from check.exceed("credited", of["judged"], "judged solutions")
+            check.exceed("approved.majority", of["credited"], "approved with stopped ones credited")
+    check.exceed("single_vote", of["judged"], "judged solutions")
+    check.exceed("credited", of["judged"], "judged solutions")
     if "judgments" not in of:
         return
     judgments = of["judgments"]
     least = of["judged"] if judge is None or judge.stop_early else of["judged"] * asked
-    yield from check.exceed("judgments", correct * asked, f"judgments that {asked} a correct solution make")
-    yield from check.below("judgments", least, "judgments that the judged solutions have")
-    yield from check.exceed("copied", judgments, "judgments")
-    yield from check.exceed("stopped", judgments, "judgments")
+    check.exceed("judgments", correct * asked, f"judgments that {asked} a correct solution make")
+    check.below("judgments", least, "judgments that the judged solutions have")
+    check.exceed("copied", judgments, "judgments")
+    check.exceed("stopped", judgments, "judgments")
     missing = sum((of[key] for key in reasons), np.zeros_like(judgments))
     check.of["no_verdict"] = missing
-    yield from check.exceed("no_verdict", judgments, "judgments")
+    check.exceed("no_verdict", judgments, "judgments")
     if "stopped" in of:
-        yield from check.exceed("no_verdict.stopped_at_limit", of["stopped"], "judgments that met the limit")
+        check.exceed("no_verdict.stopped_at_limit", of["stopped"], "judgments that met the limit")
     votes = np.maximum(judgments - missing, 0)
     for strategy, weight in (("any", 1), ("majority", 1), ("strict_majority", asked // 2 + 1), ("all", asked)):
         fewest = 1 if judge is None or judge.stop_early else weight
-        yield from check.exceed(f"approved.{strategy}", votes // fewest, "solutions that the verdicts there are allow")
+        check.exceed(f"approved.{strategy}", votes // fewest, "solutions that the verdicts there are allow")
     budget = judge.settings.budget if judge is not None else None
     if budget is not None:
-        yield from check.exceed("completion_tokens", judgments * budget, f"tokens that {budget} a judgment allow")
+        check.exceed("completion_tokens", judgments * budget, f"tokens that {budget} a judgment allow")
 
 
 class _Columns:
-    """Columns of numbers about the same questions, and comparisons that name the question."""
+    """Columns of numbers about the same questions, and bounds on them, compared all at once.
+
+    Sound counts pass in one comparison; only where it fails are the bounds gone through to name the question.
+    """
 
     def __init__(self, of: dict[str, Numbers], counts: BenchmarkCounts) -> None:
         self.of = of
         self.questions = counts.questions
+        self._bounds: list[tuple[str, Numbers, Numbers, Numbers, str]] = []
 
-    def exceed(self, key: str, bound: Numbers, what: str) -> Iterable[Found]:
-        """Where a column is above its bound; a column that is absent is nowhere."""
-        return self._report(key, bound, f"is more than the {{}} {what}", self.of.get(key, bound) > bound)
+    def exceed(self, key: str, bound: Numbers, what: str) -> None:
+        """A column may not be above its bound; a column that is absent is not."""
+        if (column := self.of.get(key)) is not None:
+            self._bounds.append((key, bound, column, bound, "is more than the {} " + what))
 
-    def below(self, key: str, bound: Numbers, what: str) -> Iterable[Found]:
-        """Where a column is under its bound."""
-        return self._report(key, bound, f"is less than the {{}} {what}", self.of.get(key, bound) < bound)
+    def below(self, key: str, bound: Numbers, what: str) -> None:
+        """A column may not be under its bound."""
+        if (column := self.of.get(key)) is not None:
+            self._bounds.append((key, bound, bound, column, "is less than the {} " + what))
 
-    def differ(self, key: str, wanted: Numbers, what: str) -> Iterable[Found]:
-        """Where a column is another number than wanted."""
-        return self._report(key, wanted, f"is not {{}}, the {what}", self.of.get(key, wanted) != wanted)
+    def differ(self, key: str, wanted: Numbers, what: str) -> None:
+        """A column is to be this number."""
+        if (column := self.of.get(key)) is not None:
+            wording = "is not {}, the " + what
+            self._bounds += [(key, wanted, column, wanted, wording), (key, wanted, wanted, column, wording)]
 
-    def _report(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterable[Found]:
-        if not np.count_nonzero(wrong):
-            return ()
-        return self._name(key, bound, wording, wrong)
+    def faults(self) -> Iterator[Found]:
+        """Where a bound is broken, in the order they were given."""
+        if not self._bounds:
+            return
+        larger = np.array([bound[2] for bound in self._bounds]) > np.array([bound[3] for bound in self._bounds])
+        if not larger.any():
+            return
+        for (key, bound, _, _, wording), wrong in zip(self._bounds, larger, strict=True):
+            yield from self._name(key, bound, wording, np.flatnonzero(wrong))
 
-    def _name(self, key: str, bound: Numbers, wording: str, wrong: NDArray[np.bool_]) -> Iterator[Found]:
-        places = np.flatnonzero(wrong)
+    def _name(self, key: str, bound: Numbers, wording: str, places: NDArray[np.intp]) -> Iterator[Found]:
         for place in places[:SHOWN]:
             seen, allowed = int(self.of[key][place]), int(bound[place])
             yield f"{key}[{place}]", f"{seen} {wording.format(allowed)} (question {self.questions[place]})"

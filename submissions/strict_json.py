@@ -42,6 +42,9 @@ def parse_object(data: bytes) -> dict[str, Any]:
     return value
 
 
+_SPACE = b" \t\r\n"
+
+
 def _read_plain(data: bytes) -> dict[str, Any] | None:
     """The object of plain text, read by the fast parser; None leaves the text to the strict one.
 
@@ -53,7 +56,7 @@ def _read_plain(data: bytes) -> dict[str, Any] | None:
         again = orjson.dumps(value)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    plain = again.translate(None, b" \t\r\n") == data.translate(None, b" \t\r\n")
+    plain = again == data.removesuffix(b"\n") or again.translate(None, _SPACE) == data.translate(None, _SPACE)
     return value if plain and isinstance(value, dict) else None
 
 
