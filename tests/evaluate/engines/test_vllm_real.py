@@ -180,6 +180,28 @@ def test_the_server_engine_before_a_real_api_server(
         engine.close()
 
 
+def test_ray_actors_ask_a_real_server(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through Ray's actors the same requests to vLLM's API server give the texts that asking it from here gives."""
+    ray = pytest.importorskip("ray")
+    monkeypatch.setenv("MATH_AUDIT_API_KEY", "sk-test")
+    monkeypatch.setenv("PYTHONPATH", str(vllm_python.ROOT))
+    asked = [Request(f"r{i}", (Message("user", f"question {i} " + "and so on " * 6),), i) for i in range(24)]
+    settings = SamplingSettings(temperature=1.0, max_tokens=16, mode="non-thinking")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    texts = []
+    try:
+        for engine in (
+            open_engine(EngineConfig("server", "tiny", endpoints=(server,))),
+            open_engine(EngineConfig("ray", "tiny", endpoints=(server,), options={"actors": 2, "block": 8})),
+        ):
+            texts.append({sample.request_id: sample.text for sample in engine.generate(asked, settings)})
+            engine.close()
+    finally:
+        ray.shutdown()
+    assert len(texts[0]) == 24
+    assert texts[0] == texts[1]
+
+
 def test_a_real_server_refuses_by_name(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong key and an unknown model stop at once, each with what to do."""
     monkeypatch.setenv("MATH_AUDIT_API_KEY", "sk-other")
