@@ -30,10 +30,11 @@ def test_vllm_in_actors_over_the_starter_set(tmp_path: Path) -> None:
     layout = "block=24,actors=1,max_num_seqs=8,kv_cache_memory_bytes=268435456"
     command = [vllm_python.find_vllm_python(), "-m", "multilingual_math_audit", "solve", "--engine", "ray", *PLAN]
     command += ["--solver", str(model), "--solver-name", "tiny", "--dtype", "float32", "--engine-args", layout]
+    command += ["--out", str(there)]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
-            [*command, "--out", str(there)], env=vllm_python.vllm_environment(), cwd=vllm_python.ROOT, stdout=log, stderr=log
-        )  # fmt: skip
+            command, env=vllm_python.vllm_environment(), cwd=vllm_python.ROOT, stdout=log, stderr=log
+        )
         try:
             killed = kill_an_actor(process, there)
             assert process.wait(timeout=900) == 0, (tmp_path / "log").read_text()[-4000:]
