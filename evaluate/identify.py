@@ -23,6 +23,7 @@ ISO3 = {"en": "eng", "tr": "tur", "pt": "por"}
 PREFIX = "__label__"
 PROBES = ("the sum of all numbers is even", "bu sayının toplamı çifttir", "a soma dos números é par")
 Matrix = NDArray[np.float32]
+LONGEST_LOOK = 5_000  # characters of a segment that lingua is shown: on one long word its time grows with the square
 
 
 class Label(NamedTuple):
@@ -144,7 +145,7 @@ class LinguaDetector:
 
     def label(self, segments: Sequence[str]) -> list[Label]:
         """One label for each segment; `und` where lingua cannot tell. The share is not computed (NaN)."""
-        found = [self._detector.detect_language_of(segment) for segment in segments]
+        found = [self._detector.detect_language_of(segment[:LONGEST_LOOK]) for segment in segments]
         return [
             Label(fold_label(language.iso_code_639_3.name.lower()), float("nan")) if language else Label("und", 0.0)
             for language in found

@@ -34,7 +34,7 @@ _COMMAND = re.compile(r"\\[a-zA-Z]++\*?+(?:\s?\[[^\][\n]{0,60}\])?+(?:\s?\{[^{}]
 _NAME = re.compile(r"\\[a-zA-Z]+")
 _SCRIPT = re.compile(r"[_^]\s?\{[^{}]*\}|[_^]\s?\\?[A-Za-z0-9]+")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
-_MARKS = re.compile(r"[#*`_~>|]+|^\s*[-+•]\s", re.MULTILINE)
+_MARKS = re.compile(r"[#*`_~>|]+|^[^\S\n]*[-+•]\s", re.MULTILINE)
 _NUMBER = re.compile(r"\d[\d.,]*")
 _SYMBOLS = str.maketrans(dict.fromkeys("=+-−–×·÷/<>≤≥≠≈≡±∓√∑∏∫∞∈∉⊂⊆∪∩∧∨¬→←↔⇒⇐⇔∀∃|^_%°{}[]()\\&@$", " "))
 _SENTENCE = re.compile(r"(?<=[.!?;:…])\s+|(?<=[。！？；：])")

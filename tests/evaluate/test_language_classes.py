@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import hub_server
@@ -312,3 +313,14 @@ def test_command_resumes(trained: Path, tmp_path: Path, request: pytest.FixtureR
     assert found["s0"].accepted == {"j": True}
     assert found["s1"].accepted == {}
     assert (found["j0"].by, found["j0"].benchmark) == ("j", "b")
+
+
+def test_one_endless_word_does_not_hold_lingua_up() -> None:
+    """A million letters without a space are labelled at once, and a sentence before such a word counts."""
+    pytest.importorskip("lingua")
+    detector = identify.LinguaDetector()
+    start = time.process_time()
+    sentence = "bu sayının bütün bölenlerinin toplamı her zaman çift bir sayıdır " * 80
+    labels = detector.label(["x" * 1_000_000, sentence + "x" * 100_000])
+    assert time.process_time() - start < 10
+    assert labels[1].language == "tur"

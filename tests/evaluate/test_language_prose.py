@@ -88,7 +88,8 @@ def test_hostile_texts_are_survived(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["$", "\\[", "\\(", "{", "\\frac{", "\\boxed{", "`", "```", "<|", "\\begin{align}", "_{", "a$b "]
+    "unit",
+    ["$", "\\[", "\\(", "{", "\\frac{", "\\boxed{", "`", "```", "<|", "\\begin{align}", "_{", "a$b ", "\n", "\n "],
 )
 def test_long_hostile_texts_are_quick(unit: str) -> None:
     """A repeated unit grows the time about in proportion, not with the square: no pattern backtracks over the text."""
