@@ -265,7 +265,11 @@ class _Maker:
                 sample.answer.strip(),
                 kind,  # type: ignore[arg-type]
             )
-        return self._made[asked]
+        made = self._made[asked]
+        if _plain_key(sample.answer) != _plain_key(made.answer):
+            why = f"its key {sample.answer!r:.40} is not that of the same question before it, {made.answer!r:.40}"
+            return _Unmatched(sample.own_id, why)
+        return made
 
 
 def _plain(text: str) -> str:

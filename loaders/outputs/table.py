@@ -67,8 +67,14 @@ def _read_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+            # Strict: a quote that is never closed would swallow the rows behind it.
+            reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+            names = reader.fieldnames or []
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise RecordError(f"{path} cannot be read as a table: two of its columns are called {twice[0]!r}.")
             for row in reader:
+                if any(row.pop(None, ())):
+                    raise RecordError(f"{path.name}:{reader.line_num} has more cells than the table has columns.")
                 yield f"{path.name}:{reader.line_num}", row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RecordError(f"{path} cannot be read as a table: {error}.") from None

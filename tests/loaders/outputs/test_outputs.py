@@ -363,3 +363,30 @@ def test_command_grades_and_compares_marks(tmp_path: Path) -> None:
     assert "1 length" in result.output
     assert "3 of 6 are correct" in result.output
     assert "marks differ in" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('question,answer,text\nA?,1,"never closed\nB?,2,\\boxed{2}\n', "unexpected end of data"),
+        ("question,answer,text,text\nA?,1,x,y\n", "two of its columns are called 'text'"),
+        ("question,answer,text\nA?,1,x, and more\n", "more cells"),
+    ],
+)
+def test_table_that_would_be_misread_is_refused(tmp_path: Path, text: str, seen: str) -> None:
+    """A quote that is never closed, a column there twice and a row too long would lose or shift texts."""
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(AuditError, match=seen):
+        bring_in("table", path, tmp_path / "run")
+
+
+def test_one_question_with_two_keys_is_listed(tmp_path: Path) -> None:
+    """Where problems are made from the file, a sample with another key than its question's first is left out."""
+    rows = [{"question": "A?", "answer": key, "text": f"\\boxed{{{key}}}"} for key in ("2", "3", "2")]
+    path = lines(tmp_path / "t.jsonl", rows)
+    run, report = import_outputs(
+        lambda: read_outputs("table", path), [], tmp_path / "run", ImportPlan("table", language="en")
+    )
+    assert [s.text for s in run.read(Solution)] == ["\\boxed{2}", "\\boxed{2}"]
+    assert ["'3' is not that of the same question" in why for _, why in report.left_out] == [True]
