@@ -117,6 +117,8 @@ def draw_panel(run: Run, plan: PanelPlan, *, jobs: int = 1) -> Drawn:
     _add_variants(taken, problems, plan, drawn, jobs)
     if plan.natural:
         _add_natural(run, problems, plan, drawn)
+    if not drawn.solutions:
+        raise UsageError(f"No solution of the run at {run.folder} takes every edit: {_say(drawn.passed_over)}.")
     return drawn
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from multilingual_math_audit.evaluate.agenda import is_decided, preserved_strategies
 from multilingual_math_audit.evaluate.score import count_questions, counts_digest, current_grades
 from multilingual_math_audit.evaluate.verdicts import parse_verdict
+from multilingual_math_audit.journal import read_lines
 from multilingual_math_audit.records import Judgment, Problem, Score, Solution, digest, judgment_id, solution_id
 from multilingual_math_audit.records import Verdict as VerdictValue
 from multilingual_math_audit.shards import find_holes
@@ -154,5 +155,5 @@ def _check_lines(run: Run, findings: _Findings) -> None:
     # By now every file has been read to its end.
     for damage in run.damage:
         findings.add("fault", f"damaged lines in {damage.file}", f"line {damage.line}: {damage.why}")
-    if (run.folder / "quarantine.jsonl").exists():
+    for _ in read_lines(run.folder / "quarantine.jsonl"):
         findings.add("note", "lines in quarantine.jsonl", "their work is done again by the same commands")

@@ -94,10 +94,14 @@ def grade_stage(run: Run, *, jobs: int | None = None) -> int:
 
     problems = {problem.id: problem for problem in run.read(Problem)}
     graded = {grade.solution_id for grade in run.read(Grade) if grade.grader == GRADER_VERSION}
-    total = sum(1 for _ in run.read(Solution))
+    # Grades of a solution that was damaged are still there until the writer takes the lock; they are none that is done.
+    there = [solution.id in graded for solution in run.read(Solution)]
     pending = (solution for solution in run.read(Solution) if solution.id not in graded)
     count = 0
-    with run.writer(Grade) as writer, StageDisplay("grade", total=total, done=len(graded), share="correct") as display:
+    with (
+        run.writer(Grade) as writer,
+        StageDisplay("grade", total=len(there), done=sum(there), share="correct") as display,
+    ):
         for grade in grade_solutions(pending, problems, jobs=jobs):
             writer.append(grade)
             display.advance(hit=grade.correct)

@@ -110,6 +110,12 @@ def main(arguments: list[str] | None = None) -> None:
     except AuditError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
+    except RuntimeError as error:
+        # Before Python 3.13 `Path.resolve` says so of a link that leads to itself.
+        if not str(error).startswith("Symlink loop"):
+            raise
+        click.echo(f"Error: {error}: the link leads to itself. Name another file or folder.", err=True)
+        sys.exit(2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -45,6 +45,15 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} is not a list of numbers joined by commas", param, ctx)
 
 
+class Target(click.Path):
+    """A file or folder to write, which has a name: an empty one would be the folder one happens to be in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("it is empty; name a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class KeyValues(click.ParamType):  # type: ignore[type-arg]
     """`name=value` pairs joined by commas, values read as YAML."""
 
@@ -131,7 +140,9 @@ PANEL_OPTIONS = [
     click.option(
         "--natural", type=int, default=0, show_default=True, help="The solver's own wrong solutions per cell."
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw and of the edits."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draw and of the edits."
+    ),
 ]
 
 

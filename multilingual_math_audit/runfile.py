@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -224,15 +225,25 @@ def _required(value: str | None, option: str) -> str:
     return value
 
 
+def check_ks(ks: Iterable[float]) -> None:
+    """Raise UsageError for a k below 1, for which Pass@k is not defined."""
+    if (low := min(ks, default=1)) < 1:
+        raise UsageError(f"Pass@{low} was asked for.", "Pass@k is defined for k of at least 1.")
+
+
 def _check(config: RunConfig) -> None:
     for name in ("n", "budget", "judge_budget", "judge_samples", "limit", "tensor_parallel", "data_parallel"):
         if (value := getattr(config, name)) is not None and value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
-    if config.temperature < 0 or not 0 < config.top_p <= 1:
+    for name in ("shots", "judge_shots"):
+        if getattr(config, name) < 0:
+            raise UsageError(f"{name} must be at least 0, not {getattr(config, name)}.")
+    if not 0 <= config.temperature < math.inf or not 0 < config.top_p <= 1:
         raise UsageError(
             f"temperature {config.temperature} and top_p {config.top_p} cannot be sampled with.",
             "Give a temperature of at least 0 and a top_p above 0 and up to 1.",
         )
+    check_ks(config.k)
     if config.n is not None and config.k and max(config.k) > config.n:
         raise UsageError(
             f"Pass@{max(config.k)} was asked for with n = {config.n} samples per question.",

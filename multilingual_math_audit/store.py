@@ -92,6 +92,8 @@ class Run:
             raise RecordError(f"{file} is not a manifest: it has no settings.")
         if manifest.get("format") != FORMAT:
             raise RecordError(f"{file} has format {manifest.get('format')!r}; this version reads format {FORMAT}.")
+        if (fault := _misshapen(manifest)) is not None:
+            raise RecordError(f"{file} is not a manifest: {fault}.", "Put back the one the run was made with.")
         return cls(path, manifest)
 
     @property
@@ -256,6 +258,28 @@ class Run:
             set_aside(self.folder, kind.file, found.values())
             lines = (line for number, _, line in read_lines(self.path(kind)) if number not in found)
             write_atomically(self.path(kind), (line if line.endswith(b"\n") else line + b"\n" for line in lines))
+
+
+def _misshapen(manifest: Mapping[str, Any]) -> str | None:
+    """What in a manifest is not of the kind its readers take it for; None where all is."""
+    settings, judges, engines = manifest["settings"], manifest.get("judges", {}), manifest.get("engines", [])
+    samples = settings.get("samples", {})
+    for name, value in {"facts": manifest.get("facts", {}), "judges": judges, "settings.samples": samples}.items():
+        if not isinstance(value, dict):
+            return f"{name} is no mapping"
+    for name, value in judges.items():
+        if not isinstance(value, dict) or type(value.get("samples", 3)) is not int:
+            return f"judges.{name} is no judge's settings"
+    if not isinstance(settings.get("solver", {}), dict):
+        return "settings.solver is no mapping"
+    for name, value in samples.items():
+        if type(value) is not int:
+            return f"settings.samples.{name} is no number of samples"
+    if not isinstance(engines, list) or not all(
+        isinstance(engine, dict) and isinstance(engine.get("versions", {}), dict) for engine in engines
+    ):
+        return "engines is no list of engines"
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_run import make_run
 
 from multilingual_math_audit.cli import VERBS
 
@@ -166,3 +167,34 @@ def test_no_run_there(tmp_path: Path) -> None:
     for verb in ("score", "grade"):
         assert "no run" in refused(call(verb, str(tmp_path))).lower()
     assert "no run" in refused(call("judge", str(tmp_path), "--judge", "m")).lower()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "{run}", "--k", "0"),
+        ("score", "{run}", "--k", "1,-1"),
+        ("score", "{run}", "--seed", "-5"),
+        ("report", "{run}", "-o", ""),
+        ("report", "{run}", "-o", "report", "--seed", "-1"),
+        ("export", "lm-eval", "{run}", "-o", ""),
+        ("compact", "{run}", "-o", ""),
+        ("merge", "{run}", "-o", ""),
+        ("inject", "{run}", "-o", "", "--min-tokens", "0"),
+        ("import", "table", "{run}/solutions.jsonl", "--language", "en", "-o", ""),
+        ("export", "parquet", "{run}", "-o", "{loop}"),
+        ("merge", "{run}", "-o", "{loop}"),
+    ],
+)
+def test_values_no_command_can_take(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A k below 1, a negative seed, an empty folder name and a link to itself are refused, and nothing is written."""
+    run = make_run(tmp_path / "run")
+    before = sorted(path.name for path in run.folder.iterdir())
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "here").mkdir()
+    result = call(*(w.format(run=run.folder, loop=tmp_path / "loop") for w in words), cwd=tmp_path / "here")
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Error: " in result.stderr
+    assert not list((tmp_path / "here").iterdir())
+    assert sorted(path.name for path in run.folder.iterdir()) == before

@@ -54,3 +54,12 @@ def test_unknown_names_say_what_there_is(run: Run) -> None:
     for words, near in ((["--problem", "toy/11"], "toy/1"), (["--solution", "none"], "no such solution")):
         with pytest.raises(UnknownName, match=near):
             CliRunner().invoke(cli, ["show", str(run.folder), *words], catch_exceptions=False)
+
+
+def test_names_are_whole_in_a_log(tmp_path: Path) -> None:
+    """Where there is no terminal, no name and no header of the table is cut."""
+    run = make_run(tmp_path / "run")
+    result = CliRunner(env={"COLUMNS": ""}).invoke(cli, ["show", str(run.folder)], catch_exceptions=False)
+    for header in ("benchmark", "questions", "samples", "correct", "ungraded", "stopped", "judged", "pending"):
+        assert header in result.output
+    assert "…" not in result.output

@@ -152,7 +152,26 @@ def test_two_openings_add_judges_without_losing_one(run: Run) -> None:
     assert Run.open(run.folder).manifest["judges"] == {"a": {"budget": 1}, "b": {"budget": 2}}
 
 
-@pytest.mark.parametrize("manifest", [b"", b"{", b"[]", b'{"format": 1}', b'{"format": 99, "settings": {}}'])
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"format": 1}',
+        b'{"format": 99, "settings": {}}',
+        b'{"format": 1, "settings": {"solver": "x"}}',
+        b'{"format": 1, "settings": {"samples": 3}}',
+        b'{"format": 1, "settings": {"samples": {"b": "4"}}}',
+        b'{"format": 1, "settings": {}, "judges": ["j"]}',
+        b'{"format": 1, "settings": {}, "judges": {"j": 4}}',
+        b'{"format": 1, "settings": {}, "judges": {"j": {"samples": null}}}',
+        b'{"format": 1, "settings": {}, "engines": {}}',
+        b'{"format": 1, "settings": {}, "engines": [3]}',
+        b'{"format": 1, "settings": {}, "engines": [{"versions": []}]}',
+        b'{"format": 1, "settings": {}, "facts": []}',
+    ],
+)
 def test_bad_manifest_is_an_error_that_names_it(tmp_path: Path, manifest: bytes) -> None:
     """A manifest that cannot be read, or of another format, is named; records without one are not taken over."""
     (tmp_path / "manifest.json").write_bytes(manifest)

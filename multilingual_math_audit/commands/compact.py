@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.options import Target
 from multilingual_math_audit.parquet import read_parquet, write_parquet
 from multilingual_math_audit.store import Run
 
@@ -19,7 +20,7 @@ from multilingual_math_audit.store import Run
     )
 )
 @click.argument("folder", metavar="RUN", type=click.Path())
-@click.option("--out", "-o", type=click.Path(), help="Folder to write [default: RUN/parquet].")
+@click.option("--out", "-o", type=Target(), help="Folder to write [default: RUN/parquet].")
 @click.option("--back", is_flag=True, help="Make a run folder (-o) from a folder of Parquet files.")
 def command(folder: str, out: str | None, back: bool) -> None:
     """Write a run as Parquet files (zstd) that datasets and pandas read; with --back, the run from them.

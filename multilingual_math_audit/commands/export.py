@@ -6,6 +6,7 @@ import click
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.loaders.exports import export_every_eval_ever, export_lm_eval
+from multilingual_math_audit.options import Target
 from multilingual_math_audit.parquet import write_parquet
 from multilingual_math_audit.store import Run
 
@@ -21,7 +22,7 @@ FORMATS = ("every-eval-ever", "lm-eval", "parquet")
 )
 @click.argument("format_name", metavar="FORMAT", type=click.Choice(FORMATS))
 @click.argument("run_folder", metavar="RUN", type=click.Path())
-@click.option("--out", "-o", required=True, type=click.Path(), help="Folder to write.")
+@click.option("--out", "-o", required=True, type=Target(), help="Folder to write.")
 @click.option("--organization", default="unknown", help="Who ran the evaluation (every-eval-ever).")
 def command(format_name: str, run_folder: str, out: str, organization: str) -> None:
     """Write a run as every-eval-ever (scores and samples), lm-eval (samples) or parquet files."""

@@ -10,6 +10,7 @@ from multilingual_math_audit.cli import examples
 from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.loaders.outputs.formats import FORMATS, read_outputs
 from multilingual_math_audit.loaders.outputs.importing import ImportPlan, ImportReport, import_outputs
+from multilingual_math_audit.options import Target
 from multilingual_math_audit.records import Grade, Problem
 from multilingual_math_audit.store import Run
 
@@ -27,7 +28,7 @@ SHOWN = 10
 )
 @click.argument("format_name", metavar="FORMAT", type=click.Choice(list(FORMATS)))
 @click.argument("path", type=click.Path())
-@click.option("--out", "-o", required=True, type=click.Path(), help="Run folder to make.")
+@click.option("--out", "-o", required=True, type=Target(), help="Run folder to make.")
 @click.option("--benchmarks", help="Benchmarks whose problems the samples answer, joined by commas.")
 @click.option("--sources", type=click.Path(), help="Folder with the benchmarks' source files.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="How problem ids begin there, and here; repeatable.")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from multilingual_math_audit.cli import examples
-from multilingual_math_audit.options import PANEL_OPTIONS, options
+from multilingual_math_audit.options import PANEL_OPTIONS, Target, options
 
 
 @click.command(
@@ -22,7 +22,7 @@ from multilingual_math_audit.options import PANEL_OPTIONS, options
     )
 )
 @click.argument("run_folder", metavar="RUN", type=click.Path())
-@click.option("--out", "-o", required=True, type=click.Path(), help="Folder of the panel, a run folder of its own.")
+@click.option("--out", "-o", required=True, type=Target(), help="Folder of the panel, a run folder of its own.")
 @options(PANEL_OPTIONS)
 @click.option("--jobs", type=int, help="Processes that edit [default: one per CPU].")
 def command(

@@ -30,7 +30,7 @@ SHOWN = ("of", "by", "benchmark", "n", "none", "target_80", "mixed_80", "english
 @click.option("--all", "every", is_flag=True, help="Every chain, not only those of correct solutions.")
 @click.option("--no-mask", is_flag=True, help="Leave out MaskLID, the second layer.")
 @click.option("--judgments", type=click.IntRange(min=0), default=300, help="Per judge and benchmark [default: 300].")
-@click.option("--seed", type=int, default=0, help="Of the sample of judgments [default: 0].")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the sample of judgments [default: 0].")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes [default: one per core].")
 def command(
     run_folder: str,

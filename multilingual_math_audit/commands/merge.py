@@ -7,6 +7,7 @@ import sys
 import click
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.options import Target
 from multilingual_math_audit.shards import MergeReport, merge
 from multilingual_math_audit.store import Run
 
@@ -20,7 +21,7 @@ SHOWN = 10
     )
 )
 @click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
-@click.option("--out", "-o", required=True, type=click.Path(), help="Folder of the joined run.")
+@click.option("--out", "-o", required=True, type=Target(), help="Folder of the joined run.")
 def command(folders: tuple[str, ...], out: str) -> None:
     """Join runs that each did a part of the work, by the ids of their records.
 

@@ -18,7 +18,7 @@ from multilingual_math_audit.evaluate.solve import Failures, solve_units
 from multilingual_math_audit.evaluate.stages import correct_solutions, judge_stage, open_solve_run, solve_stage
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
 from multilingual_math_audit.records import Problem, Score, Solution
-from multilingual_math_audit.runfile import RunConfig, load_problems
+from multilingual_math_audit.runfile import RunConfig, check_ks, load_problems
 from multilingual_math_audit.store import Run, storage_errors
 
 _kept: list[tuple[EngineConfig, Engine]] = []
@@ -124,6 +124,7 @@ def score_and_print(
 
     if unknown := set(strategies) - set(STRATEGIES):
         raise UsageError(f"There is no strategy {sorted(unknown)[0]!r}.", f"Strategies: {', '.join(STRATEGIES)}.")
+    check_ks(ks)
     scores = score_run(run, resamples=resamples, seed=seed)
     if not scores:
         raise UsageError(

@@ -10,7 +10,7 @@ import click
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.evaluate.verdicts import Strategy
-from multilingual_math_audit.options import Names
+from multilingual_math_audit.options import Names, Target
 
 
 @click.command(
@@ -20,7 +20,7 @@ from multilingual_math_audit.options import Names
     )
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option("-o", "--out", required=True, type=click.Path(), help="The folder to write the report to.")
+@click.option("-o", "--out", required=True, type=Target(), help="The folder to write the report to.")
 @click.option("--groups", type=click.Path(), help="YAML with groups of solvers: {generation: {earlier: [...]}}.")
 @click.option("--min-correct", type=click.IntRange(min=0), default=30, help="Inclusion rule [default: 30].")
 @click.option("--strategy", type=click.Choice(get_args(Strategy)), default="majority", help="[default: majority]")
@@ -31,7 +31,7 @@ from multilingual_math_audit.options import Names
     "--benchmarks", type=Names(), default=(), help="Benchmarks of the grid [default: those all solvers have]."
 )
 @click.option("--resamples", type=click.IntRange(min=1), default=10_000, help="Of the bootstrap [default: 10000].")
-@click.option("--seed", type=int, default=0, help="Of the bootstrap [default: 0].")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the bootstrap [default: 0].")
 def command(
     runs: tuple[str, ...],
     out: str,

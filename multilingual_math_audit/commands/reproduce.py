@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.options import Target
 
 
 @click.command(
@@ -18,7 +19,7 @@ from multilingual_math_audit.cli import examples
     )
 )
 @click.option("--sources", type=click.Path(), help="A folder with the published tables [default: download them].")
-@click.option("-o", "--out", type=click.Path(), help="Write the comparison as CSV, Markdown and LaTeX there.")
+@click.option("-o", "--out", type=Target(), help="Write the comparison as CSV, Markdown and LaTeX there.")
 @click.option("--all", "show_all", is_flag=True, help="Print every number, not only a summary and what differs.")
 def command(sources: str | None, out: str | None, show_all: bool) -> None:
     """Print ours beside the paper's numbers; exit code 1 if any differs by more than its tolerance.

@@ -17,7 +17,7 @@ from multilingual_math_audit.store import Run
 @click.option("--k", type=Numbers(int), help="Values of k to print [default: 1 and the largest].")
 @click.option("--strategy", default="majority", help="Strategies to print, joined by commas [default: majority].")
 @click.option("--resamples", type=int, default=10_000, help="Resamples of the question bootstrap [default: 10000].")
-@click.option("--seed", type=int, default=0, help="Seed of the question bootstrap [default: 0].")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the question bootstrap [default: 0].")
 def command(run_folder: str, k: tuple[int, ...] | None, strategy: str, resamples: int, seed: int) -> None:
     """Compute every score of a run, write scores.jsonl and submission.json, and print the table."""
     score_and_print(

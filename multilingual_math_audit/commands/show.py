@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.commands.pipeline import wide_console
 from multilingual_math_audit.errors import UnknownName
 from multilingual_math_audit.records import Grade, Judgment, Problem, Solution
 from multilingual_math_audit.store import Run
@@ -51,7 +53,8 @@ def _show_run(run: Run, console: Console) -> None:
     solver = run.settings.get("solver")
     described = solver if isinstance(solver, dict) else {"solver": solver}
     console.print(_plain(", ".join(f"{name} {value}" for name, value in described.items() if value is not None)))
-    table = Table("benchmark", "questions", "samples", "correct", "ungraded", "stopped", "judge", "judged", "pending")
+    numbers = ("questions", "samples", "correct", "ungraded", "stopped")
+    table = Table(_name("benchmark"), *numbers, _name("judge"), "judged", "pending", box=SIMPLE_HEAD, pad_edge=False)
     counts = count_questions(run)
     for benchmark in dict.fromkeys(question.benchmark for question in counts):
         mine = [question for question in counts if question.benchmark == benchmark]
@@ -68,7 +71,7 @@ def _show_run(run: Run, console: Console) -> None:
             said = [question.judges[judge] for question in mine if judge in question.judges]
             judged = [str(sum(j.judged for j in said)), str(sum(j.pending for j in said))] if said else ["-", "-"]
             table.add_row(*start, escape(judge), *judged)
-    console.print(table)
+    wide_console().print(table)
     for engine in run.manifest.get("engines", []):
         versions = ", ".join(f"{name} {version}" for name, version in engine.get("versions", {}).items())
         console.print(_plain(f"{engine.get('role')}: {engine.get('name')} on {engine.get('engine')} ({versions})"))
@@ -163,6 +166,11 @@ def _find_problem(run: Run, name: str) -> Problem:
 def _say_damage(run: Run, console: Console) -> None:
     for damage in run.damage[:10]:
         console.print(_plain(f"{damage.file} line {damage.line} was passed over: {damage.why}"))
+
+
+def _name(header: str) -> Column:
+    # Names differ at their ends: on a narrow terminal they are broken, never cut.
+    return Column(header, overflow="fold")
 
 
 def _panel(text: str, title: str) -> Panel:

@@ -9,7 +9,7 @@ import click
 
 from multilingual_math_audit.cli import examples
 from multilingual_math_audit.errors import MissingExtra, UsageError
-from multilingual_math_audit.options import STOP_OPTIONS, Names, Numbers, options
+from multilingual_math_audit.options import STOP_OPTIONS, Names, Numbers, Target, options
 
 CHECKERS = click.Choice(["symbolic", "exact", "jaccard", "embedding", "random"])
 STATES = click.argument("states", nargs=-1, required=True, type=click.Path())
@@ -57,7 +57,7 @@ def command() -> None:
 @click.option("--sources", type=click.Path(), help="Folder with the files of the public sets.")
 @click.option("--skip", type=int, default=0, show_default=True, help="Leave out so many of the first problems.")
 @options(STOP_OPTIONS)
-@click.option("--out", required=True, type=click.Path(), help="Run folder; the same command goes on.")
+@click.option("--out", required=True, type=Target(), help="Run folder; the same command goes on.")
 def practice(**values: Any) -> None:
     """Solve and grade what verifiers are trained and tested on: easy arithmetic by template, or a public set.
 
@@ -117,7 +117,7 @@ def practice(**values: Any) -> None:
 @click.option("--checker", type=CHECKERS, default="symbolic", show_default=True, help="What says answers are equal.")
 @click.option("--checker-model", help="Sentence encoder of the embedding checker.")
 @click.option("--prm", help="Also score every answer with this process reward model.")
-@click.option("--out", type=click.Path(), help="Folder of the states [default: RUN/states].")
+@click.option("--out", type=Target(), help="Folder of the states [default: RUN/states].")
 def collect(run: str, **values: Any) -> None:
     """Ask every solution of a run for its answer and keep the answer's hidden states.
 
@@ -184,7 +184,7 @@ def collect(run: str, **values: Any) -> None:
 @click.option("--mixture", type=click.Choice(["free", "softmax"]), default="free", show_default=True)
 @click.option("--vote-skip/--no-vote-skip", default=True, show_default=True, help="Start from self-consistency.")
 @click.option("--schedule", type=click.Choice(["constant", "linear"]), default="constant", show_default=True)
-@click.option("--out", required=True, type=click.Path(), help="Folder of the checkpoints.")
+@click.option("--out", required=True, type=Target(), help="Folder of the checkpoints.")
 def train(states: tuple[str, ...], **values: Any) -> None:
     """Train verifiers and probes on collected states, the learning rate chosen on validation.
 
@@ -276,7 +276,7 @@ class TrainingLine:
 @UNSEEN
 @PLOTS
 @click.option("--recalibrate", type=click.Choice(["temperature", "isotonic"]), help="Refit confidence on validation.")
-@click.option("--out", type=click.Path(), help="Folder of select.json [default: that of the checkpoints].")
+@click.option("--out", type=Target(), help="Folder of select.json [default: that of the checkpoints].")
 def select(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str | None, **values: Any) -> None:
     """Best-of-N by every scorer beside self-consistency: accuracy, calibration, and what is beyond chance.
 
@@ -315,7 +315,7 @@ def select(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str |
 @click.option("--within", type=float, default=0.005, show_default=True)
 @click.option("--horizon", type=int, help="Longest sequence of the curve's area [default: that of the states].")
 @click.option("--tokens-per-second", type=float, help="Decoding speed of one sequence, for latency in seconds.")
-@click.option("--out", type=click.Path(), help="Folder of stream.json [default: that of the checkpoints].")
+@click.option("--out", type=Target(), help="Folder of stream.json [default: that of the checkpoints].")
 def stream(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str | None, **values: Any) -> None:
     """Stop decoding once an answer is sure: accuracy against tokens and latency on recorded states.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from arithmetic_panel import make_run
+from small_run import make_run as make_small_run
 
 from multilingual_math_audit.errors import SettingsMismatch, UsageError
 from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
@@ -120,3 +121,10 @@ def test_nothing_to_draw_says_why_and_what_to_do(run: Run, tmp_path: Path) -> No
         draw_panel(Run.create(tmp_path / "empty", {}), PanelPlan())
     with pytest.raises(UsageError, match="--per-cell"):
         draw_panel(run, PanelPlan(per_cell=0))
+
+
+def test_run_whose_chains_take_no_edit_gives_no_panel(tmp_path: Path) -> None:
+    """Where every eligible chain is passed over, the reasons are said and no empty panel is written."""
+    run = make_small_run(tmp_path / "run")
+    with pytest.raises(UsageError, match="takes every edit"):
+        draw_panel(run, PanelPlan(min_tokens=0))

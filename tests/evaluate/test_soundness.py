@@ -101,3 +101,16 @@ def test_command_exits_by_what_it_found(run: Run) -> None:
     bad = CliRunner().invoke(cli, ["verify", str(run.folder)])
     assert bad.exit_code == 1
     assert "missing" in bad.output
+
+
+def test_quarantined_lines_are_counted_and_grading_counts_what_is_there(run: Run) -> None:
+    """The note says how many lines are in quarantine; progress counts no grade of a solution that is gone."""
+    path = run.path(Solution)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"[]\n{}\n" + b"".join(lines[2:]))
+    result = CliRunner().invoke(cli, ["grade", str(run.folder), "--jobs", "1"])
+    assert f"grade {len(lines) - 2}/{len(lines) - 2}" in result.output
+    aside = (run.folder / "quarantine.jsonl").read_bytes().count(b"\n")
+    assert aside > 2
+    note = next(found for found in check_run(Run.open(run.folder)) if found.what == "lines in quarantine.jsonl")
+    assert note.count == aside
