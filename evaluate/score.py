@@ -24,7 +24,8 @@ AVERAGE = "average"
 class _Sample:
     problem_id: str
     stopped: bool
-    tokens: int
+    tokens: int | None
+    unknown_stop: bool
     correct: bool | None = None
 
 
@@ -44,6 +45,8 @@ class _JudgeTally:
     copied: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     stopped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     tokens: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unknown_stops: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unknown_tokens: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
 def count_questions(run: Run) -> list[QuestionCounts]:
@@ -64,7 +67,7 @@ def count_questions(run: Run) -> list[QuestionCounts]:
 
 def _samples(run: Run) -> dict[str, _Sample]:
     samples = {
-        s.id: _Sample(s.problem_id, s.finish_reason == "length", s.completion_tokens or 0)
+        s.id: _Sample(s.problem_id, s.finish_reason == "length", s.completion_tokens, s.finish_reason == "unknown")
         for s in run.read(Solution)
         if s.parent is None
     }
@@ -99,6 +102,9 @@ def _tallies(run: Run, samples: Mapping[str, _Sample]) -> dict[str, _JudgeTally]
         tally.judgments[problem] += 1
         tally.copied[problem] += judgment.source is not None
         tally.tokens[problem] += judgment.completion_tokens or 0
+        own = judgment.source is None
+        tally.unknown_stops[problem] += own and judgment.finish_reason == "unknown"
+        tally.unknown_tokens[problem] += own and judgment.completion_tokens is None
         stopped = judgment.finish_reason == "length"
         tally.stopped[problem] += stopped
         if judgment.verdict is None:
@@ -128,7 +134,9 @@ def _question(
         correct=len(correct),
         ungraded=sum(sample.correct is None for sample in mine),
         stopped=sum(sample.stopped for sample in mine),
-        completion_tokens=sum(sample.tokens for sample in mine),
+        completion_tokens=sum(sample.tokens or 0 for sample in mine),
+        unknown_stops=sum(sample.unknown_stop for sample in mine),
+        unknown_tokens=sum(sample.tokens is None for sample in mine),
         judges={
             label: _judge_counts(problem.id, correct, tally, judges.get(label, {})) for label, tally in tallies.items()
         },
@@ -163,6 +171,8 @@ def _judge_counts(problem: str, correct: Sequence[str], tally: _JudgeTally, sett
         single_vote=single,
         credited=credited,
         completion_tokens=tally.tokens[problem],
+        unknown_stops=tally.unknown_stops[problem],
+        unknown_tokens=tally.unknown_tokens[problem],
     )
 
 
@@ -226,8 +236,8 @@ class _Cell:
                 for strategy in STRATEGIES:
                     yield from self._cot(judge, strategy, base, k)
         samples = sum(q.n for q in self.questions)
-        yield self._share("solver_stop_rate", sum(q.stopped for q in self.questions), samples)
-        yield self._count("solver_tokens", sum(q.completion_tokens for q in self.questions), samples)
+        yield self._stop_rate("solver_stop_rate", self.questions, samples)
+        yield self._tokens("solver_tokens", self.questions, samples)
         for judge in self._judges():
             yield from self._judging(judge)
 
@@ -260,12 +270,12 @@ class _Cell:
                 )  # fmt: skip
         yield self._share("single_vote", sum(j.single_vote for j in judged), total, judge=judge, pending=pending)
         yield self._share("credited_acceptance", sum(j.credited for j in judged), total, judge=judge, pending=pending)
-        yield self._share("judge_stop_rate", sum(j.stopped for j in judged), judgments, judge=judge)
+        yield self._stop_rate("judge_stop_rate", judged, judgments, judge=judge)
         missing = sum(sum(j.no_verdict.values()) for j in judged)
         yield self._share("no_verdict", missing, judgments, judge=judge)
         if copied := sum(j.copied for j in judged):
             yield self._share("copied_judgments", copied, judgments, judge=judge, note="one judgment per distinct text")
-        yield self._count("judge_tokens", sum(j.completion_tokens for j in judged), judgments, judge=judge)
+        yield self._tokens("judge_tokens", judged, judgments, judge=judge)
 
     def _mean(self, metric: str, values: Any, *, pending: int, **names: Any) -> Score:
         undefined = int(np.isnan(values).sum())
@@ -289,8 +299,16 @@ class _Cell:
         note = "incomplete" if pending else note
         return self._score(metric, whole, value=part / whole, low=low, high=high, pending=pending, note=note, **names)
 
-    def _count(self, metric: str, value: int, n: int, **names: Any) -> Score:
-        return self._score(metric, n, value=float(value), **names)
+    def _stop_rate(self, metric: str, parts: Sequence[QuestionCounts | JudgeCounts], whole: int, **names: Any) -> Score:
+        unknown = sum(part.unknown_stops for part in parts)
+        note = f"{unknown} of {whole} do not say why they ended" if unknown else None
+        return self._share(metric, sum(part.stopped for part in parts), whole - unknown, note=note, **names)
+
+    def _tokens(self, metric: str, parts: Sequence[QuestionCounts | JudgeCounts], whole: int, **names: Any) -> Score:
+        if unknown := sum(part.unknown_tokens for part in parts):
+            note = f"{unknown} of {whole} do not say how long they are"
+            return self._score(metric, whole, undefined=unknown, note=note, **names)
+        return self._score(metric, whole, value=float(sum(part.completion_tokens for part in parts)), **names)
 
     def _score(self, metric: str, n: int, **fields: Any) -> Score:
         return Score(

@@ -175,3 +175,19 @@ def test_ladder() -> None:
         [1],
         [],
     )
+
+
+def test_what_a_harness_did_not_say_is_no_zero(tmp_path: Path) -> None:
+    """Of four samples two do not say why they ended or how long they were: half of the others stopped, no token sum."""
+    run = Run.create(tmp_path / "run", {"solver": {"solver": "s"}, "samples": {"toy": 4}})
+    known = [_solution(_problem(1), 0, "length"), _solution(_problem(1), 1)]
+    silent = [
+        Solution(id=f"s{i}", problem_id="toy/1", solver="s", sample=i, text="t", finish_reason="unknown")
+        for i in (2, 3)
+    ]
+    run.append([_problem(1), *known, *silent])
+    run.append(Grade(s.id, GRADER_VERSION, True, "correct") for s in [*known, *silent])
+    scores = score_run(run)
+    stops, tokens = _score(scores, "solver_stop_rate"), _score(scores, "solver_tokens")
+    assert (stops.value, stops.n, stops.note) == (0.5, 2, "2 of 4 do not say why they ended")
+    assert (tokens.value, tokens.undefined, tokens.note) == (None, 2, "2 of 4 do not say how long they are")
