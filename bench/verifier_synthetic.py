@@ -1,7 +1,7 @@
 """The Multi-Sequence Verifier against its baselines where correctness is known: SynGroups-v1 and SynStream-v1.
 
-    python bench/verifier_synthetic.py terminal            # about six minutes on one core
-    python bench/verifier_synthetic.py streaming           # about five
+    python bench/verifier_synthetic.py terminal            # far more than half an hour of one slow core
+    python bench/verifier_synthetic.py streaming
     python bench/verifier_synthetic.py coin                # an unreliable checker: fair coins per pair of answers
     python bench/verifier_synthetic.py terminal --train a.npz --validation b.npz --test c.npz --heads 4
 

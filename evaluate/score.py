@@ -100,9 +100,9 @@ def _tallies(run: Run, samples: Mapping[str, _Sample]) -> dict[str, _JudgeTally]
         judged.verdicts[judgment.sample] = judgment.verdict
         problem = sample.problem_id
         tally.judgments[problem] += 1
-        tally.copied[problem] += judgment.source is not None
-        tally.tokens[problem] += judgment.completion_tokens or 0
         own = judgment.source is None
+        tally.copied[problem] += not own
+        tally.tokens[problem] += judgment.completion_tokens or 0
         tally.unknown_stops[problem] += own and judgment.finish_reason == "unknown"
         tally.unknown_tokens[problem] += own and judgment.completion_tokens is None
         stopped = judgment.finish_reason == "length"

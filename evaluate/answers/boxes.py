@@ -58,14 +58,14 @@ def _boxes(text: str, start: int) -> Iterator[Box]:
     position = text.find("\\", start)
     while position >= 0 and (match := _COMMAND.search(text, position)):
         if closes is None:
-            closes = _closing_braces(text, match.start())
+            closes = closing_braces(text, match.start())
         box = _box_at(text, match.start(), match.end(), closes)
         if box is not None:
             yield box
         position = match.end() if box is None else box.end
 
 
-def _closing_braces(text: str, start: int) -> dict[int, int]:
+def closing_braces(text: str, start: int) -> dict[int, int]:
     """For each opening brace from `start` on that closes, where it closes; one pass over the text."""
     closes: dict[int, int] = {}
     opened: list[int] = []

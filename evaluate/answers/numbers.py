@@ -90,6 +90,8 @@ def read_number(text: str, start: int, notation: Notation, *, nested: bool = Fal
         # In `1,2,3` the comma before the 2 separates, so the one after it does too.
         notation = Notation("list", notation.dot)
     parts, marks, ends = _split(text, match)
+    if not marks:
+        return Reading(Fraction(to_int(parts[0])), ends[0], parts[0])
     for count, plain in _plain_forms(parts, marks, notation, nested=nested):
         whole, _, tail = plain.partition(".")
         value = Fraction(to_int((whole or "0") + tail), 10 ** len(tail)) if tail else Fraction(to_int(whole))
@@ -284,11 +286,11 @@ def find_numbers(text: str, language: str = "any") -> Iterator[NumberSpan]:
 
 def _listed(match: re.Match[str], notation: Notation) -> list[NumberSpan]:
     """All but the last of the numbers in `1,2,3`; none where the commas are part of one number."""
-    run = match["number"] or ""
-    if "," not in run or len(fold(run)) != len(run):
+    written = match["number"] or ""
+    if "," not in written or len(run := fold(written)) != len(written):
         return []
     spans: list[NumberSpan] = []
-    run, first, at = fold(run), match.start("number"), 0
+    first, at = match.start("number"), 0
     while (reading := read_number(run, at, notation)) is not None and run[reading.end : reading.end + 1] == ",":
         start, end = first + at if at else match.start(), first + reading.end
         sign = -1 if match["sign"] and match["sign"] != "+" and not at else 1

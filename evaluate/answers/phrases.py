@@ -33,20 +33,20 @@ class Value:
 
 
 _MAX_STARTS = 200
+_FUNCTION_NAMES = "sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi"
 _DELIMITED = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _CURRENCY = r"(?:R\$|US\$|\\\$|[$€£₺])\s?"
 # A value in plain text starts with one of these; a letter only where it stands alone or beside an operator.
 _START = re.compile(
     rf"\$\$?|\\[(\[]|{_CURRENCY}(?=[\d.])|%\s?\d|yüzde\s+\d|(?:[-+−–±]\s?)?\.?\d|[-−–]?\\(?![()\[\]])[A-Za-z{{|]+|[-+−–±]?[√π∞∅]|[\[({{\]](?=[^\n]{{0,120}}[)\]}}\[])"
-    r"|(?<![\w'’])(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])(?=\s?[\d(√π\\/*^_]|\s[a-zθ](?!\w)|[\s.]*$)"
+    rf"|(?<![\w'’])(?:{_FUNCTION_NAMES})(?![a-z])(?=\s?[\d(√π\\/*^_]|\s[a-zθ](?!\w)|[\s.]*$)"
     r"|(?<![\w'’])[A-Za-zθα-ω](?:[_'][\w{}']+)?(?=\s?(?:[=<>≤≥⩽⩾≦≧≠∈+*/^]|!=|\\(?:le|ge|ne|in)\b|-\s?\d))|(?<![\w'’])(?:[A-Ha-h]\)|[A-H](?!\w)(?!\s+(?!şık|seçene|değil|olur|is\b|dir|because|since|porque|pois|çünkü|or\b|ou\b|veya)[a-zçğıöşüáéíóúãõâêô]{2,}))|\|"
 )
 _ATOM = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s?\{[^{}]*\}|\\[A-Za-z]+|\\[{}|,;:! %$]|\d+(?:[.,]\d+)*|\.\d+|\{[,.]\}"
-    r"|(?:sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi)(?![a-z])|[A-Za-z](?![^\W\d_])|(?<=\|)[A-Z]{2}(?=\|)|[α-ωΔ]"
+    rf"|(?:{_FUNCTION_NAMES})(?![a-z])|[A-Za-z](?![^\W\d_])|(?<=\|)[A-Z]{{2}}(?=\|)|[α-ωΔ]"
     r"|[-+−–±×·÷*/^_=<>≤≥⩽⩾≦≧≠≈∈∪∩∖∞∅√π°!%|(){}\[\]²³⁰¹⁴-⁹½⅓⅔¼¾⁻'’]"
 )
-_FUNCTION_NAMES = "sqrt|sin|cos|tan|sen|tg|cot|ln|log|arctan|arcsin|pi"
 _FUNCTION = re.compile(rf"(?:{_FUNCTION_NAMES})(?![a-z])")
 _AFTER_FUNCTION = re.compile(rf"(?<![A-Za-z])(?:{_FUNCTION_NAMES})(?:_\w|_\{{\w+\}})?$")
 _LAST_LETTER = re.compile(r"[A-Za-z][ \t]*[.,;!]?[ \t]*(?:\n|$)")

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from multilingual_math_audit.evaluate.answers import words
+from multilingual_math_audit.evaluate.answers.boxes import closing_braces
 from multilingual_math_audit.evaluate.answers.glyphs import fold_case
 from multilingual_math_audit.evaluate.answers.numbers import Notation, read_number, to_int
 
@@ -106,7 +107,7 @@ class _Lexer:
 
     @cached_property
     def pairs(self) -> dict[int, int]:
-        return _brace_pairs(self.text)
+        return closing_braces(self.text, 0)
 
     def add(self, kind: TokenKind, text: str, value: Fraction | None = None, *, exact: bool = True) -> None:
         self.tokens.append(Token(kind, text, self.spaced, value, exact))
@@ -346,18 +347,6 @@ def _is_word(run: str) -> bool:
     if fold_case(run) in _KNOWN or not run.isascii():
         return True
     return len(run) > 4 or (len(run) > 3 and not run.isupper() and any(c in "aeiouAEIOU" for c in run))
-
-
-def _brace_pairs(text: str) -> dict[int, int]:
-    """Where each brace that opens closes."""
-    pairs: dict[int, int] = {}
-    opened: list[int] = []
-    for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text):
-        if match[0] == "{":
-            opened.append(match.start())
-        elif match[0] == "}" and opened:
-            pairs[opened.pop()] = match.start()
-    return pairs
 
 
 def tokenize(text: str, notation: Notation) -> list[Token]:

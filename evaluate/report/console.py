@@ -90,13 +90,13 @@ def _tokens(cell: Sequence[Score], judge: str | None) -> str:
     parts = [_find(cell, "solver_tokens")]
     if judge:
         parts.append(_find(cell, "judge_tokens", judge=judge))
-    return " / ".join("n/a" if p is None or p.value is None else _short(p.value) for p in parts)
+    return " / ".join("n/a" if p is None or p.value is None else shorten(p.value) for p in parts)
 
 
-def _short(number: float) -> str:
+def shorten(number: float) -> str:
     """A count in few letters.
 
-    >>> _short(950), _short(12_345), _short(416e6)
+    >>> shorten(950), shorten(12_345), shorten(416e6)
     ('950', '12.3k', '416.0M')
     """
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

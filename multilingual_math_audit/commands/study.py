@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.evaluate.report.console import shorten
 
 if TYPE_CHECKING:
     from multilingual_math_audit.evaluate.report.study import Step, Study
@@ -82,11 +83,11 @@ def print_plan(study: Study, steps: list[Step]) -> None:
     for step in steps:
         if step.samples:
             hours = step.gpu_hours(study.expected)
-            row = (f"{step.samples:,}", _amount(step.tokens), f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}")
+            row = (f"{step.samples:,}", shorten(step.tokens), _hours(hours))
             table.add_row(step.verb, escape(step.what), *row)
     total = sum(step.tokens for step in steps)
     hours = sum(step.gpu_hours(study.expected) for step in steps)
-    table.add_row("all", "", "", _amount(total), f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}")
+    table.add_row("all", "", "", shorten(total), _hours(hours))
     Console().print(table)
     click.echo(
         f"Expected: {study.expected.correct:.0%} of answers correct, "
@@ -94,8 +95,8 @@ def print_plan(study: Study, steps: list[Step]) -> None:
     )
 
 
-def _amount(tokens: float) -> str:
-    return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.1f} k"
+def _hours(hours: float) -> str:
+    return f"{hours:,.2g}" if hours < 10 else f"{hours:,.0f}"
 
 
 def _write_groups(study: Study) -> None:
