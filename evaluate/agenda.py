@@ -17,6 +17,8 @@ from multilingual_math_audit.errors import UsageError
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES, Strategy, approves
 from multilingual_math_audit.records import Judgment, Solution, Verdict, judgment_id
 
+SAME_TEXT = "same text as "
+
 OUTCOMES: tuple[Verdict | None, ...] = ("yes", "no", None)
 
 
@@ -158,8 +160,13 @@ def copy_judgment(judgment: Judgment, *, solution_id: str) -> Judgment:
         prompt_tokens=None,
         completion_tokens=None,
         cached_tokens=None,
-        source=f"same text as {judgment.solution_id}",
+        source=SAME_TEXT + judgment.solution_id,
     )
+
+
+def is_copy(judgment: Judgment) -> bool:
+    """Whether a judgment was taken over from a solution of the same text, as `copy_judgment` does."""
+    return judgment.source is not None and judgment.source.startswith(SAME_TEXT)
 
 
 def shared_prefix(prompts: Iterable[str]) -> tuple[int, int]:

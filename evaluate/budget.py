@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multilingual_math_audit.errors import UsageError
-from multilingual_math_audit.evaluate.counts import QuestionCounts
+from multilingual_math_audit.evaluate.counts import JudgeCounts, QuestionCounts
 from multilingual_math_audit.evaluate.metrics import Numbers, pass_at_k
 from multilingual_math_audit.evaluate.statistics import wilson_interval
 
@@ -48,15 +48,21 @@ def stop_rate(stopped: int, total: int) -> Share:
 
 
 def solver_stops(questions: Iterable[QuestionCounts]) -> Share:
-    """The share of a solver's samples that met the limit."""
+    """The share of a solver's samples that met the limit, among those that say how they ended."""
     rows = list(questions)
-    return stop_rate(sum(q.stopped for q in rows), sum(q.n for q in rows))
+    return stop_rate(sum(q.stopped for q in rows), sum(q.n - q.unknown_stops for q in rows))
 
 
 def judge_stops(questions: Iterable[QuestionCounts], judge: str) -> Share:
-    """The share of a judge's judgments that met the limit, those with a verdict too."""
+    """The share of a judge's judgments that met the limit, with a verdict or not, of those that say how they ended."""
     counts = [q.judges[judge] for q in questions if judge in q.judges]
-    return stop_rate(sum(c.stopped for c in counts), sum(c.judgments for c in counts))
+    return stop_rate(sum(c.stopped for c in counts), sum(c.judgments - c.unknown_stops for c in counts))
+
+
+def count_tokens(parts: Iterable[QuestionCounts | JudgeCounts]) -> int | None:
+    """The new tokens of samples or judgments; None where some do not say how long they are."""
+    rows = list(parts)
+    return None if any(part.unknown_tokens for part in rows) else sum(part.completion_tokens for part in rows)
 
 
 def no_verdicts(questions: Iterable[QuestionCounts], judge: str) -> Share:
@@ -69,7 +75,8 @@ def credited_values(questions: Sequence[QuestionCounts], judge: str, k: int) -> 
     """CoT-Pass@k of each question with stopped judgments without a verdict credited as approvals, shape (questions,).
 
     The same majority rule is applied to the credited votes, so the value can only rise. NaN where judgments are
-    pending; raises UsageError when credited counts lie below the observed ones, which no crediting can do.
+    pending or do not say how they ended; raises UsageError when credited counts lie below the observed ones, which no
+    crediting can do.
     """
     credited: list[int] = []
     defined: list[bool] = []
@@ -80,7 +87,9 @@ def credited_values(questions: Sequence[QuestionCounts], judge: str, k: int) -> 
         if value < observed:
             raise UsageError(f"{question.problem_id}: {value} credited approvals are fewer than {observed} observed.")
         credited.append(value)
-        defined.append(question.correct == 0 or (counts is not None and counts.pending == 0))
+        defined.append(
+            question.correct == 0 or (counts is not None and not counts.pending and not counts.unknown_stops)
+        )
     values = np.atleast_1d(pass_at_k([q.n for q in questions], credited, k)).astype(np.float64)
     values[~np.array(defined, dtype=bool)] = NAN
     return values

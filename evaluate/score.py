@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from multilingual_math_audit.evaluate.agenda import is_decided, preserved_strategies
+from multilingual_math_audit.evaluate.agenda import is_copy, is_decided, preserved_strategies
 from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
+from multilingual_math_audit.evaluate.budget import count_tokens
 from multilingual_math_audit.evaluate.counts import JudgeCounts, QuestionCounts
 from multilingual_math_audit.evaluate.metrics import Interval, pass_at_k, question_bootstrap
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES, Strategy, approves
@@ -100,11 +101,11 @@ def _tallies(run: Run, samples: Mapping[str, _Sample]) -> dict[str, _JudgeTally]
         judged.verdicts[judgment.sample] = judgment.verdict
         problem = sample.problem_id
         tally.judgments[problem] += 1
-        own = judgment.source is None
-        tally.copied[problem] += not own
+        copied = is_copy(judgment)
+        tally.copied[problem] += copied
         tally.tokens[problem] += judgment.completion_tokens or 0
-        tally.unknown_stops[problem] += own and judgment.finish_reason == "unknown"
-        tally.unknown_tokens[problem] += own and judgment.completion_tokens is None
+        tally.unknown_stops[problem] += judgment.finish_reason == "unknown"
+        tally.unknown_tokens[problem] += not copied and judgment.completion_tokens is None
         stopped = judgment.finish_reason == "length"
         tally.stopped[problem] += stopped
         if judgment.verdict is None:
@@ -269,7 +270,9 @@ class _Cell:
                     judge=judge, strategy=strategy, pending=pending,
                 )  # fmt: skip
         yield self._share("single_vote", sum(j.single_vote for j in judged), total, judge=judge, pending=pending)
-        yield self._share("credited_acceptance", sum(j.credited for j in judged), total, judge=judge, pending=pending)
+        if not any(j.unknown_stops for j in judged):
+            credited = sum(j.credited for j in judged)
+            yield self._share("credited_acceptance", credited, total, judge=judge, pending=pending)
         yield self._stop_rate("judge_stop_rate", judged, judgments, judge=judge)
         missing = sum(sum(j.no_verdict.values()) for j in judged)
         yield self._share("no_verdict", missing, judgments, judge=judge)
@@ -305,10 +308,12 @@ class _Cell:
         return self._share(metric, sum(part.stopped for part in parts), whole - unknown, note=note, **names)
 
     def _tokens(self, metric: str, parts: Sequence[QuestionCounts | JudgeCounts], whole: int, **names: Any) -> Score:
-        if unknown := sum(part.unknown_tokens for part in parts):
+        tokens = count_tokens(parts)
+        if tokens is None:
+            unknown = sum(part.unknown_tokens for part in parts)
             note = f"{unknown} of {whole} do not say how long they are"
             return self._score(metric, whole, undefined=unknown, note=note, **names)
-        return self._score(metric, whole, value=float(sum(part.completion_tokens for part in parts)), **names)
+        return self._score(metric, whole, value=float(tokens), **names)
 
     def _score(self, metric: str, n: int, **fields: Any) -> Score:
         return Score(

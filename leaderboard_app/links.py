@@ -28,7 +28,7 @@ def choices(board: Board) -> dict[str, tuple[str, ...]]:
         ),
         "families": tuple(sorted({row.solver.family for row in rows if row.solver.family})),
         "sizes": tuple(name for name, _ in SIZES),
-        "modes": tuple(get_args(Mode)),
+        "modes": (*get_args(Mode), "unknown"),
         "judges": tuple(sorted({row.judge_label or NO_JUDGE for row in rows})),
         "trusts": tuple(TRUSTS),
         "budgets": tuple(str(budget) for budget in sorted({row.budget for row in rows})),

@@ -25,12 +25,12 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
     """The faults of one benchmark's counts, as (place below the benchmark, what is wrong)."""
     questions = list(_check_questions(counts.questions, known))
     yield from questions
-    if known.digests and submission.origin == "run" and counts.digest not in known.digests:
+    if known.digests and submission.origin != "publication" and counts.digest not in known.digests:
         yield "digest", f"{counts.digest or 'none'} is no known state of {name}; known: {', '.join(known.digests)}"
     columns = {"n": counts.n, "correct": counts.correct}
     columns |= {column: getattr(counts, column) for column in RUN_COLUMNS}
-    if submission.origin == "run":
-        yield from _check_present(columns)
+    if submission.origin != "publication":
+        yield from _check_present(columns if submission.origin == "run" else {"ungraded": counts.ungraded})
     misfits = list(_check_lengths(columns, len(counts.questions)))
     yield from misfits
     if misfits or questions:

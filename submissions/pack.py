@@ -50,7 +50,7 @@ def pack(run: Run, about: About | None = None, *, panels: Sequence[str | Path] =
     alone = is_panel(run)
     content = {
         "format": FORMAT,
-        "origin": "run",
+        "origin": "import" if "imported" in run.settings.get("solver", {}) else "run",
         "submitter": _present({"name": known.submitter, "contact": known.contact}),
         "day": day_of(run),
         "solver": None if alone else _solver(run, known),
@@ -137,21 +137,32 @@ def _benchmark(questions: Sequence[QuestionCounts], keys: str, samples: int) -> 
         "digest": keys,
         "samples": samples,
         "questions": [question.problem_id for question in questions],
-        **{
-            column: [getattr(question, column) for question in questions]
-            for column in ("n", "correct", "ungraded", "stopped", "completion_tokens")
-        },
+        **{column: [getattr(question, column) for question in questions] for column in ("n", "correct", "ungraded")},
+        **_said(questions),
         "judges": {label_of(label): _judge_columns([q.judges.get(label) for q in questions]) for label in labels},
+    }
+
+
+def _said(counts: Sequence[QuestionCounts | JudgeCounts | None]) -> dict[str, list[int]]:
+    """Stops and tokens by question; a column is left out when another harness did not say it of every sample."""
+    there = [count for count in counts if count is not None]
+    silent = {
+        "stopped": any(count.unknown_stops for count in there),
+        "completion_tokens": any(count.unknown_tokens for count in there),
+    }
+    return {
+        name: [getattr(count, name) if count is not None else 0 for count in counts]
+        for name, unsaid in silent.items()
+        if not unsaid
     }
 
 
 def _judge_columns(counts: Sequence[JudgeCounts | None]) -> dict[str, Any]:
     there = [count for count in counts if count is not None]
     strategies = [strategy for strategy in STRATEGIES if all(strategy in count.approved for count in there)]
-    names = (
-        "judged", "pending", "judgments", "copied", "stopped", "single_vote", "credited", "completion_tokens",
-    )  # fmt: skip
-    return {
+    said = _said(counts)
+    names = ["judged", "pending", "judgments", "copied", "single_vote", *(["credited"] if "stopped" in said else [])]
+    return said | {
         **{name: [getattr(count, name) if count is not None else 0 for count in counts] for name in names},
         "approved": {
             strategy: [count.approved[strategy] if count is not None else 0 for count in counts]
@@ -175,7 +186,7 @@ def _model(run: Run, role: str, name: str, facts: Mapping[str, Any]) -> dict[str
         "top_p": _float(facts.get("top_p")),
         "engine": engine.get("engine"),
         "versions": {label_of(str(k)): label_of(str(v)) for k, v in dict(engine.get("versions", {})).items() if v},
-        "shots": int(facts.get("shots", 0)),
+        "shots": None if "imported" in facts else int(facts.get("shots", 0)),
         "prompt_digest": facts.get("prompt"),
         "template_digest": engine.get("template"),
     }
@@ -183,7 +194,7 @@ def _model(run: Run, role: str, name: str, facts: Mapping[str, Any]) -> dict[str
     return {
         "model": label_of(name),
         "revision": label_of(str(revision)) if revision else None,
-        "mode": facts.get("mode", "thinking"),
+        "mode": facts.get("mode", "unknown"),
         "settings": {key: value for key, value in settings.items() if value is not None or key == "budget"},
     }
 

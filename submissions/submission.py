@@ -109,7 +109,7 @@ class Settings(_Part):
     versions: Annotated[dict[Label, Label], Field(max_length=40)] = Field(
         default_factory=dict, description="Versions of the engine and of what it stands on."
     )
-    shots: Annotated[int, Field(ge=0, le=100)] = Field(0, description="Worked examples before the problem.")
+    shots: Annotated[int, Field(ge=0, le=100)] | None = Field(None, description="Worked examples before the problem.")
     prompt_digest: Hex | None = Field(None, description="Digest of the prompts in all languages.")
     template_digest: Hex | None = Field(None, description="Digest of the chat template; absent in mode base.")
 
@@ -123,7 +123,9 @@ class Model(_Part):
     parameters: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None = Field(
         None, description="Size in billions of parameters."
     )
-    mode: Mode = Field(description="base, non-thinking or thinking.")
+    mode: Mode | Literal["unknown"] = Field(
+        description="base, non-thinking or thinking; unknown for samples of another harness, which do not say."
+    )
     released: Day | None = Field(None, description="Day of the model's release; decides the contamination mark.")
     settings: Settings
 
@@ -307,7 +309,9 @@ class Submission(_Part):
     """A submission to the leaderboard."""
 
     format: Literal["multilingual-math-audit/submission-1"]
-    origin: Literal["run", "publication"] = Field(description="From a run of this package, or from published counts.")
+    origin: Literal["run", "import", "publication"] = Field(
+        description="From a run of this package, from samples of another harness, or from published counts."
+    )
     submitter: Submitter
     day: Day | None = Field(None, description="The day the run was begun.")
     solver: Model | None = Field(None, description="Absent only where a judge's audit is all there is.")

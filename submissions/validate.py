@@ -88,7 +88,7 @@ def check_counts(submission: Submission) -> Iterator[Fault]:
 def _check_origin(submission: Submission) -> Iterator[tuple[str, str]]:
     if submission.origin == "publication" and submission.published is None:
         yield "published", "counts from a publication need its credit and its address here"
-    if submission.origin == "run" and submission.published is not None:
+    if submission.origin != "publication" and submission.published is not None:
         yield "published", "only counts from a publication have this field"
     if submission.solver is None and (submission.benchmarks or submission.verifier):
         yield "solver", "missing, though there are counts of a solver"
@@ -110,6 +110,8 @@ def _check_origin(submission: Submission) -> Iterator[tuple[str, str]]:
             continue
         if submission.origin == "run" and model.settings.budget is None:
             yield f"{where}.settings.budget", "missing; a run always has one"
+        if submission.origin == "run" and model.mode == "unknown":
+            yield f"{where}.mode", "unknown; a run always has one"
         if model.released and submission.day and model.released > submission.day:
             yield f"{where}.released", f"{model.released} is after the run's day, {submission.day}"
 

@@ -9,6 +9,7 @@ import numpy as np
 from multilingual_math_audit.evaluate.budget import (
     Share,
     budget_rung,
+    count_tokens,
     credited_values,
     judge_stops,
     no_verdicts,
@@ -191,7 +192,8 @@ def _counterfactual(material: Material, entries: Sequence[Entry], judge: str) ->
     for entry in entries:
         for benchmark, questions in entry.benchmarks.items():
             k = largest_k(entry, benchmark)
-            if k == 0 or count_missing(entry, benchmark) or count_pending(questions, judge):
+            silent = any(q.judges[judge].unknown_stops for q in questions if judge in q.judges)
+            if k == 0 or silent or count_missing(entry, benchmark) or count_pending(questions, judge):
                 left_out += 1
                 continue
             base = pass_values(questions, k)
@@ -234,7 +236,7 @@ def cost_table(material: Material) -> Table:
 
 def _solving_row(entry: Entry) -> dict[str, Value]:
     questions = [q for cell in entry.benchmarks.values() for q in cell]
-    samples, tokens = sum(q.n for q in questions), sum(q.completion_tokens for q in questions)
+    samples, tokens = sum(q.n for q in questions), count_tokens(questions)
     return {
         "stage": "solve",
         "by": entry.label,
@@ -242,8 +244,12 @@ def _solving_row(entry: Entry) -> dict[str, Value]:
         "cells": len(entry.benchmarks),
         "samples": samples,
         "tokens": tokens,
-        "per_sample": tokens / samples if samples else NAN,
+        "per_sample": _ratio(tokens, samples),
     }
+
+
+def _ratio(tokens: int | None, whole: int | None) -> float:
+    return tokens / whole if tokens is not None and whole else NAN
 
 
 def _judging_row(entries: Sequence[Entry], judge: str, of: str) -> dict[str, Value]:
@@ -255,8 +261,8 @@ def _judging_row(entries: Sequence[Entry], judge: str, of: str) -> dict[str, Val
     ]
     questions = [q for cell in cells for q in cell]
     counts = [q.judges[judge] for q in questions if judge in q.judges]
-    judgments, tokens = sum(c.judgments for c in counts), sum(c.completion_tokens for c in counts)
-    judged, solving = sum(c.judged for c in counts), sum(q.completion_tokens for q in questions)
+    judgments, tokens = sum(c.judgments for c in counts), count_tokens(counts)
+    judged, solving = sum(c.judged for c in counts), count_tokens(questions)
     return {
         "stage": "judge",
         "by": judge,
@@ -264,8 +270,8 @@ def _judging_row(entries: Sequence[Entry], judge: str, of: str) -> dict[str, Val
         "cells": len(cells),
         "samples": judgments,
         "tokens": tokens,
-        "per_sample": tokens / judgments if judgments else NAN,
-        "per_solution": tokens / judged if judged else NAN,
-        "share": 100 * tokens / solving if solving else NAN,
+        "per_sample": _ratio(tokens, judgments),
+        "per_solution": _ratio(tokens, judged),
+        "share": 100 * _ratio(tokens, solving),
         "copied": sum(c.copied for c in counts),
     }

@@ -163,6 +163,8 @@ def published_question(
         stopped=0,
         completion_tokens=0,
         judges=dict(judges),
+        unknown_stops=n,
+        unknown_tokens=n,
     )
 
 
