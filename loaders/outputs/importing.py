@@ -62,7 +62,7 @@ def import_outputs(
     """A run at `out` of what `read` gives, in the order of the file; `read` is called once for each of two passes.
 
     Without `problems` they are made from the file. Importing the same file again adds nothing; another one is refused
-    with SettingsMismatch. Raises UsageError when no sample matches.
+    with SettingsMismatch. Raises UsageError when there is no sample or none matches.
     """
     matcher = _Matcher(problems, plan) if problems else _Maker(plan)
     counts: Counter[str] = Counter()
@@ -89,6 +89,8 @@ def _open_run(
     facts: Mapping[str, Any],
 ) -> Run:
     matched = [problem for problem in matcher.problems() if counts[problem.id]]
+    if not counts:
+        raise UsageError("There is no sample in it.", "Give the file that holds the harness's samples.")
     if not matched:
         raise UsageError(
             "No sample matches a problem.",

@@ -126,6 +126,8 @@ def _report(panel: Run, judge: str, card: str | None) -> None:
 def _print_plan(half_width: float, folder: str | None, config: RunConfig) -> None:
     from multilingual_math_audit.evaluate.audit import audit_panel, plan_panel
 
+    if not 0 < half_width < 1:
+        raise UsageError(f"--plan {half_width:g} is no share of a panel.", "0.05 asks for intervals of +-5 points.")
     audit = audit_panel(Run.open(folder), config.judge_plan().judge) if folder else None
     table = Table(title=f"Originals for an interval of +-{100 * half_width:g} points", title_justify="left")
     for column in ("pair", "discordant pairs", "design effect", "originals"):

@@ -317,3 +317,6 @@ def test_a_plan_says_how_large_a_panel_must_be(panel: Path) -> None:
     planned = plan_panel(0.05, audit_panel(Run.open(panel), "chain_checker"))
     assert (planned[0].a, planned[0].b) == ("clean", "intermediate")
     assert all(row.originals >= 1 for row in planned)
+    for wrong in ("0", "-1", "1", "5", "nan"):
+        with pytest.raises(UsageError, match="is no share"):
+            call("audit", "--plan", wrong)

@@ -241,6 +241,9 @@ def test_problems_made_from_the_file(tmp_path: Path) -> None:
     assert [(q.problem_id, q.n, q.language) for q in count_questions(run)] == [("imported/a", 2, "tr")]
     with pytest.raises(UsageError, match="--language"):
         import_outputs(lambda: read_outputs("table", path), [], tmp_path / "other", ImportPlan("table"))
+    empty = lines(tmp_path / "empty.csv", [])
+    with pytest.raises(UsageError, match="no sample in it"):
+        import_outputs(lambda: read_outputs("table", empty), [], tmp_path / "o", ImportPlan("table", language="en"))
 
 
 def test_nothing_is_guessed(tmp_path: Path) -> None:
