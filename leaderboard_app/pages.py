@@ -105,7 +105,7 @@ def budgets_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
     solvers = _one_row_per_solver(chosen_rows(board, view))
     if not board.rows:
         return tag("div", tag("p", t("empty_board")), class_="empty")
-    heads = ("solver", "mode", "budget", "stop_rate", "tokens", "pass_1", "pass_n")
+    heads = ("solver", "mode", "budget", "stop_rate", "tokens", "pass_1", "pass_n", "chains")
     held = [row for row in solvers if any(board.cells[name].covered[board.place[row.id]] for name in names)]
     drawn = held[:MOST_ROWS]
     body, series = [], []
@@ -120,6 +120,7 @@ def budgets_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
             t.whole(totals.tokens),
             t.percent(None if totals.ungraded else values[1]),
             f"{t.percent(None if totals.ungraded else values[last])} (k = {last})",
+            _languages(row, names, t),
         )
         body.append(
             tag(
@@ -146,6 +147,15 @@ def budgets_html(board: Board, t: Texts, view: View = EVERYTHING) -> Markup:
     more = tag("p", t("heat_more", n=len(held) - MOST_ROWS), class_="muted") if len(held) > MOST_ROWS else ""
     scroll = tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=t("page_budgets"))
     return join(scroll, more, chart)
+
+
+def _languages(row: Row, names: Sequence[str], t: Texts) -> str:
+    """The shares of a row's chains in the benchmarks' languages, mixed and English, where they were told apart."""
+    held = [row.entry.submission.benchmarks[name] for name in names if name in row.entry.submission.benchmarks]
+    found = [counts.languages for counts in held if counts.languages is not None]
+    total = sum(shares.total for shares in found)
+    parts = (sum(getattr(shares, kind) for shares in found) for kind in ("target", "mixed", "english"))
+    return " · ".join(t.percent(part / total) for part in parts) if total else t.percent(None)
 
 
 def _ladders(board: Board, rows: Sequence[Row], names: Sequence[str]) -> list[dict[int, float]]:

@@ -46,7 +46,7 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
     if budget is not None:
         check.exceed("completion_tokens", n * budget, f"tokens that {budget} a sample allow")
     yield from check.faults()
-    if counts.languages is not None and sum(counts.languages.model_dump().values()) > int(n.sum()):
+    if counts.languages is not None and counts.languages.total > int(n.sum()):
         yield "languages", f"more chains than the {int(n.sum())} samples"
     for label, judged in counts.judges.items():
         judge = submission.judges.get(label)

@@ -14,6 +14,7 @@ import orjson
 
 from multilingual_math_audit.benchmarks.catalogue import find_spec
 from multilingual_math_audit.errors import AuditError, UsageError
+from multilingual_math_audit.evaluate.language import ChainLanguage
 from multilingual_math_audit.evaluate.metrics import pass_at_k
 from multilingual_math_audit.records import Grade, Judgment, Problem, Solution
 from multilingual_math_audit.store import Run, write_atomically
@@ -116,7 +117,7 @@ def _run_files(run: Run) -> Iterator[tuple[str, bytes]]:
         for problem in run.read(Problem)
     )
     yield Problem.file, b"".join(problem.to_json() + b"\n" for problem in problems)
-    for kind in (Solution, Grade, Judgment):
+    for kind in (Solution, Grade, Judgment, ChainLanguage):
         if run.has(kind):
             yield kind.file, run.path(kind).read_bytes()
     if (run.folder / "verifier.json").is_file():

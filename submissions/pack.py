@@ -14,6 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from multilingual_math_audit.errors import AuditError
+from multilingual_math_audit.evaluate.chains import read_identified
 from multilingual_math_audit.evaluate.counts import JudgeCounts, QuestionCounts
 from multilingual_math_audit.evaluate.score import count_questions
 from multilingual_math_audit.evaluate.verdicts import STRATEGIES
@@ -103,10 +104,26 @@ def pack_counts(run: Run) -> dict[str, dict[str, Any]]:
     keys: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for problem in run.read(Problem):
         keys[problem.benchmark].append((problem.id, problem.answer))
-    samples = run.settings.get("samples", {})
+    samples, languages = run.settings.get("samples", {}), _languages(run)
     return {
         name: _benchmark(questions, keys_digest(keys[name]), int(samples.get(name, max(q.n for q in questions))))
+        | ({"languages": languages[name]} if name in languages else {})
         for name, questions in sorted(cells.items())
+    }
+
+
+def _languages(run: Run) -> dict[str, dict[str, Any]]:
+    """By benchmark, the chains that `languages` looked at, by the language they are written in."""
+    classes: dict[str, Counter[str]] = defaultdict(Counter)
+    detectors: dict[str, set[str]] = defaultdict(set)
+    for found in read_identified(run):
+        if found.record.of == "chain":
+            classes[found.benchmark][found.record.classify()] += 1
+            detectors[found.benchmark].add(found.record.detector)
+    return {
+        name: {kind: counts[kind] for kind in ("target", "mixed", "english")}
+        | {"detector": label_of(" and ".join(sorted(detectors[name])))}
+        for name, counts in classes.items()
     }
 
 

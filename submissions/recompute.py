@@ -34,8 +34,9 @@ def compare_with_run(submission: Submission, run: Run, panels: Sequence[str | Pa
     """Where the submission is not what the run's records give; nothing where it is.
 
     Compared are all counts per question, who solved and judged under which settings, and, as far as the submission
-    holds them, the audits (of RUN/panel or of `panels`) and the verifier's counts. What a run does not know of itself
-    (submitter, family, size, release, cost, note) is not compared, nor is how its files are written (`records`).
+    holds them, the audits (of RUN/panel or of `panels`), the verifier's counts and the languages of chains. What a run
+    does not know of itself (submitter, family, size, release, cost, note) is not compared, nor is how its files are
+    written (`records`).
     """
     recomputed = pack(run, panels=panels)
     theirs, ours = submission.benchmarks, recomputed.benchmarks
@@ -50,6 +51,9 @@ def compare_with_run(submission: Submission, run: Run, panels: Sequence[str | Pa
 def _scalars(theirs: BenchmarkCounts, ours: BenchmarkCounts) -> Iterator[tuple[str, str]]:
     yield from _unequal(theirs.samples, ours.samples, "samples")
     yield from _unequal(theirs.digest, ours.digest, "digest")
+    if theirs.languages is not None:
+        found = ours.languages.model_dump() if ours.languages is not None else None
+        yield from _unequal(theirs.languages.model_dump(), found, "languages")
 
 
 def _columns(theirs: BenchmarkCounts, ours: BenchmarkCounts) -> Iterator[tuple[str, str]]:

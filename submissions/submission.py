@@ -157,11 +157,17 @@ class JudgeColumns(_Part):
 
 
 class LanguageShares(_Part):
-    """Chains by the language they are written in."""
+    """Chains by the language they are written in, of those that were looked at and hold prose."""
 
     target: Count = Field(description="At least 80% in the benchmark's language.")
     mixed: Count
-    english: Count = Field(description="At least 80% English.")
+    english: Count = Field(description="At least 80% English; none where English is the benchmark's language.")
+    detector: Label | None = Field(None, description="What told the languages apart.")
+
+    @property
+    def total(self) -> int:
+        """All chains counted."""
+        return self.target + self.mixed + self.english
 
 
 class BenchmarkCounts(_Part):

@@ -104,6 +104,27 @@ def curve(
     return points
 
 
+def count_stops(
+    problems: Sequence[Group],
+    scores: Sequence[NDArray[np.float64]],
+    benchmarks: Sequence[str],
+    thresholds: Sequence[float],
+    *,
+    elicitation: int = 0,
+) -> dict[str, list[dict[str, float]]]:
+    """What a submission holds: by benchmark and threshold the questions, those answered right, and tokens in all."""
+    counts: dict[str, list[dict[str, float]]] = {}
+    for threshold in thresholds:
+        stops = [stop(g, s, threshold, elicitation=elicitation) for g, s in zip(problems, scores, strict=True)]
+        for benchmark in dict.fromkeys(benchmarks):
+            mine = [one for one, name in zip(stops, benchmarks, strict=True) if name == benchmark]
+            tokens = sum(one.total for one in mine)
+            right = sum(one.correct for one in mine)
+            entry = {"threshold": threshold, "questions": len(mine), "correct": right, "tokens": tokens}
+            counts.setdefault(benchmark, []).append(entry)
+    return counts
+
+
 def autc(points: Sequence[Point], *, horizon: int = HORIZON) -> float:
     """Area under the curve of accuracy against mean latency up to `horizon` tokens, in accuracy times tokens.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -33,9 +34,11 @@ from multilingual_math_audit.evaluate.verifier.model import MultiSequenceVerifie
 from multilingual_math_audit.evaluate.verifier.scorers import Scorer, self_consistency, token_probability, weighted_vote
 from multilingual_math_audit.evaluate.verifier.states import StateFolder
 from multilingual_math_audit.evaluate.verifier.stopping import (
+    THRESHOLDS,
     Point,
     autc,
     choose_threshold,
+    count_stops,
     curve,
     stop,
     whole_cost,
@@ -43,6 +46,10 @@ from multilingual_math_audit.evaluate.verifier.stopping import (
 from multilingual_math_audit.evaluate.verifier.streaming import stream
 from multilingual_math_audit.records import Score
 from multilingual_math_audit.store import Run, storage_errors, write_atomically
+
+COUNTED_THRESHOLDS = THRESHOLDS[::5]
+# What of a selector's counts each of the two trials writes.
+SELECTION, STOPPING = ("best_of", "reliability"), ("early_stopping",)
 
 
 def unseen_problems(experiment: Experiment, states: StateFolder, *, unseen: bool) -> StateFolder:
@@ -107,7 +114,7 @@ class Selection:
         if run is not None:
             records = score_records(self.lines, self.problems, self.sizes, solver=self.states.header.model)
             _keep_scores(run, records)
-            keep_counts(run, self.states, submission_counts(self.lines, self.problems))
+            keep_counts(run, self.states, submission_counts(self.lines, self.problems), SELECTION)
         return path
 
 
@@ -131,6 +138,7 @@ class StopLine:
     area: float
     threshold: float | None
     chosen: Point | None
+    counts: dict[str, list[dict[str, float]]]
 
 
 @dataclass(slots=True)
@@ -163,13 +171,20 @@ class Stopping:
                 scorers[f"{name} + vote"] = weighted_vote(model.probabilities, streaming=True)
         cost = elicitation_tokens(test)
         horizon = wish.horizon or max(int(group.time.max()) for group in groups)
-        lines = [_stop_line(n, s, groups, held_out, wish, cost, horizon) for n, s in scorers.items()]
+        lines = [_stop_line(n, s, test, held_out, wish, cost, horizon) for n, s in scorers.items()]
         largest = max(models, key=lambda name: int(models[name].config.size))
         seconds = time_split(test, models[largest], wish.tokens_per_second)
         return cls(test, lines, horizon, full_decoding(groups, scorers[largest], cost), seconds)
 
     def save(self, folder: Path) -> Path:
-        """Write stream.json: every curve, threshold and area, and the split of time."""
+        """Write stream.json: every curve, threshold and area, and the split of time; counts go to the states' run."""
+        run = run_of(self.states)
+        if run is not None:
+            counts = {
+                line.name: {benchmark: {"early_stopping": found} for benchmark, found in line.counts.items()}
+                for line in self.lines
+            }
+            keep_counts(run, self.states, counts, STOPPING)
         content = {
             "horizon": self.horizon,
             "full": asdict(self.full),
@@ -192,12 +207,13 @@ class Stopping:
 def _stop_line(
     name: str,
     scorer: Scorer,
-    groups: Sequence[Group],
+    test: StateFolder,
     held_out: Sequence[Group],
     wish: Wish,
     cost: int,
     horizon: int,
 ) -> StopLine:
+    groups = list(test)
     scores = [scorer(group) for group in groups]
     labels = np.concatenate([group.correct.numpy() for group in groups if group.correct is not None])
     points = curve(groups, scores, elicitation=cost)
@@ -205,9 +221,10 @@ def _stop_line(
     reachable = wish.accuracy is None or any(point.accuracy >= wish.accuracy for point in before)
     threshold = choose_threshold(before, accuracy=wish.accuracy, within=wish.within) if reachable else None
     chosen = next((point for point in points if point.threshold == threshold), None)
-    return StopLine(
-        name, summary(np.concatenate(scores), labels), points, autc(points, horizon=horizon), threshold, chosen
-    )
+    area = autc(points, horizon=horizon)
+    benchmarks = [facts["benchmark"] for facts in test.facts()]
+    counts = count_stops(groups, scores, benchmarks, COUNTED_THRESHOLDS, elicitation=cost)
+    return StopLine(name, summary(np.concatenate(scores), labels), points, area, threshold, chosen, counts)
 
 
 def full_decoding(groups: Sequence[Group], scorer: Scorer, cost: int) -> Point:
@@ -259,10 +276,27 @@ def _keep_scores(run: Run, records: Sequence[Score]) -> None:
     run.replace(Score, list(kept.values()))
 
 
-def keep_counts(run: Run, states: StateFolder, counts: dict[str, dict[str, Any]]) -> None:
-    """Write verifier.json beside the run's records: the part of a submission that is about selectors."""
-    content = {"model": states.header.model, "revision": states.header.revision, "selectors": counts}
-    write_atomically(run.folder / "verifier.json", json.dumps(content, indent=1).encode())
+def keep_counts(run: Run, states: StateFolder, counts: dict[str, dict[str, Any]], fields: Sequence[str]) -> None:
+    """Write verifier.json beside the run's records: the part of a submission that is about selectors.
+
+    `counts` take the place of what it held under these fields, and the other trial's fields stay; counts from states of
+    another model go.
+    """
+    path = run.folder / "verifier.json"
+    whose = {"model": states.header.model, "revision": states.header.revision}
+    held: dict[str, dict[str, Any]] = {}
+    if path.is_file():
+        with contextlib.suppress(json.JSONDecodeError, AttributeError, TypeError):
+            before = json.loads(path.read_bytes())
+            if whose == {name: before.get(name) for name in whose}:
+                held = dict(before["selectors"])
+    selectors: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys([*held, *counts]):
+        for benchmark in dict.fromkeys([*held.get(name, {}), *counts.get(name, {})]):
+            other = {k: v for k, v in held.get(name, {}).get(benchmark, {}).items() if k not in fields}
+            if found := other | counts.get(name, {}).get(benchmark, {}):
+                selectors.setdefault(name, {})[benchmark] = found
+    write_atomically(path, json.dumps(whose | {"selectors": selectors}, indent=1).encode())
 
 
 def _save(path: Path, content: str) -> Path:

@@ -45,7 +45,7 @@ def command(
     """Identify the language of a run's chains and of a sample of its judgments; what is done is not done again.
 
     Mathematics is taken out first; each sentence of at least 20 letters gets one label. The records go to
-    languages.jsonl in the run, and into its report.
+    languages.jsonl in the run, into its report, and their counts into its submission.json.
     """
     from itertools import chain
     from typing import Any, cast
@@ -56,6 +56,7 @@ def command(
     from multilingual_math_audit.evaluate.report.languages import share_table
     from multilingual_math_audit.evaluate.report.terminal import print_table
     from multilingual_math_audit.store import Run
+    from multilingual_math_audit.submissions.pack import refresh_submission
 
     run = Run.open(run_folder)
     opened, warning = open_detector(cast(Any, detector), model=model)
@@ -70,6 +71,7 @@ def command(
         for record in identify_texts(texts, opened, mask=not no_mask, jobs=jobs or os.cpu_count() or 1, clock=clock):
             writer.append(record)
             count += 1
+    refresh_submission(run.folder)
     print_table(share_table(read_identified(run)), columns=SHOWN)
     click.echo(
         f"{count} texts by {opened.name} in {time.perf_counter() - start:.1f} s: stripping {clock.stripping:.1f} s, "

@@ -319,12 +319,14 @@ def select(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str |
 def stream(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str | None, **values: Any) -> None:
     """Stop decoding once an answer is sure: accuracy against tokens and latency on recorded states.
 
-    Answers are scored in the order they appeared; the threshold of every scorer is chosen on validation.
+    Answers are scored in the order they appeared; the threshold of every scorer is chosen on validation. The counts go
+    into the run that the states lie in: verifier.json and submission.json.
     """
     from multilingual_math_audit.evaluate.verifier.experiment import Experiment
     from multilingual_math_audit.evaluate.verifier.states import find_states
     from multilingual_math_audit.evaluate.verifier.tables import show_stopping
     from multilingual_math_audit.evaluate.verifier.trial import Stopping, Wish
+    from multilingual_math_audit.submissions.pack import refresh_submission
 
     experiment = Experiment.open(checkpoints)
     wish = Wish(values["accuracy"], values["within"], values["horizon"], values["tokens_per_second"])
@@ -332,6 +334,7 @@ def stream(states: tuple[str, ...], checkpoints: str, unseen: bool, plots: str |
         trial = Stopping.run(experiment, find_states(one), wish, unseen=unseen)
         show_stopping(trial)
         click.echo(f"Numbers: {trial.save(Path(values['out'] or experiment.folder))}")
+        refresh_submission(trial.states.folder.resolve().parent)
         if plots:
             from multilingual_math_audit.evaluate.verifier.plots import plot_stopping
 

@@ -14,14 +14,19 @@ from starter_run import make_panel, make_run
 from multilingual_math_audit.cli import cli
 from multilingual_math_audit.errors import AuditError, UsageError
 from multilingual_math_audit.evaluate.audit import audit_panel
+from multilingual_math_audit.evaluate.language import ChainLanguage
 from multilingual_math_audit.leaderboard_app.api import judge_rows
-from multilingual_math_audit.leaderboard_app.board import load_board
-from multilingual_math_audit.leaderboard_app.pages import judges_html, verifiers_html
+from multilingual_math_audit.leaderboard_app.board import build_board, load_board
+from multilingual_math_audit.leaderboard_app.pages import budgets_html, judges_html, verifiers_html
 from multilingual_math_audit.leaderboard_app.rows import View, make_table
 from multilingual_math_audit.leaderboard_app.texts import Texts
+from multilingual_math_audit.records import Solution
 from multilingual_math_audit.store import Run
+from multilingual_math_audit.submissions.accept import Acceptance, Entry
 from multilingual_math_audit.submissions.hub import plan_submission
 from multilingual_math_audit.submissions.pack import pack, refresh_submission, write_submission
+from multilingual_math_audit.submissions.recompute import compare_with_run
+from multilingual_math_audit.submissions.submission import Submission
 from multilingual_math_audit.submissions.validate import check
 
 EDITS = ("clean", "intermediate", "truncation", "final_answer", "consistent")
@@ -213,3 +218,35 @@ def test_records_sent_with_a_submission_recompute_its_audit(tmp_path: Path, run:
     assert (there / "panel" / "judgments.jsonl").exists()
     told = call("verify-submission", str(tmp_path / "hub" / "incoming" / f"{submission.digest}.json"), str(there))
     assert told.exit_code == 0, told.output
+
+
+def test_the_languages_of_chains_go_from_the_run_to_the_board(tmp_path: Path, run: Run) -> None:
+    """Of five chains told apart, three Turkish, one mixed and one English stand in the counts; one of no prose in none.
+
+    A share changed by hand is found against the records, and the page of budgets shows 60%, 20% and 20%.
+    """
+    letters: list[dict[str, int]] = [
+        {"tur": 9},
+        {"tur": 8, "eng": 2},
+        {"tur": 80},
+        {"tur": 5, "eng": 5},
+        {"eng": 3},
+        {},
+    ]
+    solutions = list(run.read(Solution))[: len(letters)]
+    run.append(
+        ChainLanguage(solution.id, "chain", "lingua 2", "tr", 1, found)
+        for solution, found in zip(solutions, letters, strict=True)
+    )
+    submission = pack(run)
+    assert check(submission.to_json()).faults == ()
+    shares = submission.benchmarks["starter_en"].languages
+    assert shares is not None
+    assert (shares.target, shares.mixed, shares.english, shares.detector) == (3, 1, 1, "lingua 2")
+    assert compare_with_run(submission, run) == []
+    content = json.loads(submission.to_json())
+    content["benchmarks"]["starter_en"]["languages"]["target"] = 4
+    (fault,) = compare_with_run(Submission.model_validate(content), run)
+    assert fault.path == "benchmarks.starter_en.languages.target"
+    board = build_board([Entry(acceptance=Acceptance(trust="self-reported", day="2026-11-30"), submission=submission)])
+    assert "60.0 · 20.0 · 20.0" in budgets_html(board, Texts("en"))

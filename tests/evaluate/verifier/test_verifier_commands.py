@@ -17,6 +17,7 @@ from multilingual_math_audit.evaluate.verifier.practice import practice_problems
 from multilingual_math_audit.evaluate.verifier.states import Shard, StateFolder, StatesHeader, write_shard
 from multilingual_math_audit.evaluate.verifier.synthetic import SynStream, synstream
 from multilingual_math_audit.evaluate.verifier.training import Regime, fit, plan, train
+from multilingual_math_audit.evaluate.verifier.trial import SELECTION, STOPPING, keep_counts
 from multilingual_math_audit.records import Problem, Score
 from multilingual_math_audit.store import Run
 from multilingual_math_audit.submissions.pack import pack, write_submission
@@ -113,6 +114,15 @@ def test_stream_chooses_thresholds_on_validation(run: Path, capsys: pytest.Captu
     assert call(*words, "--tokens-per-second", 50, "--plots", tmp_path) == 0
     found = json.loads((out / "stream.json").read_text())
     assert {"generation", "elicitation", "checker", "verifier"} == set(found["seconds"])
+    counted = pack(Run.open(run)).verifier
+    assert counted is not None
+    for row in found["scorers"]:
+        kept = counted.selectors[row["scorer"]]["b"]
+        points = {point["threshold"]: point for point in row["points"]}
+        assert [part.threshold for part in kept.early_stopping] == sorted(points)[::5]
+        for part in kept.early_stopping:
+            assert part.correct / part.questions == pytest.approx(points[part.threshold]["accuracy"])
+            assert part.tokens / part.questions == pytest.approx(points[part.threshold]["tokens"])
     assert {one["scorer"] for one in found["scorers"]} >= {"self-consistency", "msv4", "probe + vote"}
     assert (tmp_path / "early_stopping.png").stat().st_size > 1000
     capsys.readouterr()
@@ -120,6 +130,23 @@ def test_stream_chooses_thresholds_on_validation(run: Path, capsys: pytest.Captu
     assert "not reached" in capsys.readouterr().out
     assert call("verifier", "select", run, "--checkpoints", out, "--unseen") == 2
     assert "without --streaming" in capsys.readouterr().err
+
+
+def test_selection_and_stopping_keep_each_others_counts(run: Path) -> None:
+    """Each trial replaces its own counts whole and leaves the other's; counts of another model's states go."""
+    opened, states = Run.open(run), StateFolder(run / "states")
+    path = run / "verifier.json"
+    keep_counts(opened, states, {"a": {"b": {"best_of": [1]}}, "old": {"b": {"best_of": [2]}}}, SELECTION)
+    keep_counts(opened, states, {"a": {"b": {"early_stopping": [3]}}}, STOPPING)
+    keep_counts(opened, states, {"a": {"b": {"best_of": [4]}}, "c": {"b": {"best_of": [5]}}}, SELECTION)
+    held = json.loads(path.read_text())
+    assert held["selectors"] == {
+        "a": {"b": {"early_stopping": [3], "best_of": [4]}}, "c": {"b": {"best_of": [5]}},
+    }  # fmt: skip
+    path.write_text(json.dumps(held | {"model": "another"}))
+    keep_counts(opened, states, {"a": {"b": {"best_of": [6]}}}, SELECTION)
+    assert json.loads(path.read_text())["selectors"] == {"a": {"b": {"best_of": [6]}}}
+    path.unlink()
 
 
 def test_states_given_apart_must_not_overlap(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
