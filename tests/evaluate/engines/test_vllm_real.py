@@ -236,6 +236,8 @@ def test_an_interrupted_engine_leaves_no_process_behind(folder: Path, tmp_path: 
         "from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, open_engine\n"
         "from multilingual_math_audit.evaluate.engines.protocol import Message, Request, SamplingSettings\n"
         "def main():\n"
+        # A shell's background job is born with the signal ignored.
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "    options = {'kv_cache_memory_bytes': 2**28, 'max_num_seqs': 4}\n"
         "    engine = open_engine(EngineConfig('vllm', sys.argv[1], options=options))\n"
         "    asked = (Request(str(i), (Message('user', 'x'),), i) for i in range(10**9))\n"
