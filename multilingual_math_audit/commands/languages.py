@@ -59,6 +59,8 @@ def command(
     from multilingual_math_audit.submissions.pack import refresh_submission
 
     run = Run.open(run_folder)
+    if detector != "lingua" and model is None:
+        click.echo("Loading GlotLID, from the Hub where it is not kept here yet ...", err=True)
     opened, warning = open_detector(cast(Any, detector), model=model)
     if warning:
         click.echo(f"Warning: {warning}", err=True)
