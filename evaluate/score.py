@@ -68,7 +68,7 @@ def count_questions(run: Run) -> list[QuestionCounts]:
 
 def _samples(run: Run) -> dict[str, _Sample]:
     samples = {
-        s.id: _Sample(s.problem_id, s.finish_reason == "length", s.completion_tokens, s.finish_reason == "unknown")
+        s.id: _Sample(s.problem_id, s.finish_reason == "length", _tokens(s), s.finish_reason == "unknown")
         for s in run.read(Solution)
         if s.parent is None
     }
@@ -76,6 +76,11 @@ def _samples(run: Run) -> dict[str, _Sample]:
         if grade.solution_id in samples:
             samples[grade.solution_id].correct = grade.correct
     return samples
+
+
+def _tokens(record: Solution | Judgment) -> int | None:
+    """New tokens; a request that failed without a text has none."""
+    return 0 if record.finish_reason == "error" and not record.text else record.completion_tokens
 
 
 def current_grades(run: Run) -> Iterator[Grade]:
@@ -103,9 +108,10 @@ def _tallies(run: Run, samples: Mapping[str, _Sample]) -> dict[str, _JudgeTally]
         tally.judgments[problem] += 1
         copied = is_copy(judgment)
         tally.copied[problem] += copied
-        tally.tokens[problem] += judgment.completion_tokens or 0
+        tokens = 0 if copied else _tokens(judgment)
+        tally.tokens[problem] += tokens or 0
         tally.unknown_stops[problem] += judgment.finish_reason == "unknown"
-        tally.unknown_tokens[problem] += not copied and judgment.completion_tokens is None
+        tally.unknown_tokens[problem] += tokens is None
         stopped = judgment.finish_reason == "length"
         tally.stopped[problem] += stopped
         if judgment.verdict is None:

@@ -17,7 +17,7 @@ AnswerKind = Literal[
     "integer", "fraction", "decimal", "percent", "radical", "expression",
     "interval", "tuple", "set", "equation", "text", "choice",
 ]  # fmt: skip
-FinishReason = Literal["stop", "length", "error", "unknown"]
+FinishReason = Literal["stop", "length", "aborted", "error", "unknown"]
 GradeStatus = Literal["correct", "wrong", "no_answer", "unfinished", "unreadable_key", "limit"]
 Doubt = Literal["none", "low", "high"]
 Verdict = Literal["yes", "no"]

@@ -15,10 +15,10 @@ from multilingual_math_audit.submissions.submission import BenchmarkCounts, Judg
 Found = tuple[str, str]
 Numbers = NDArray[np.int64]
 SHOWN = 3
-RUN_COLUMNS = ("ungraded", "stopped", "completion_tokens")
-RUN_JUDGE_COLUMNS = (
-    "judgments", "copied", "no_verdict", "stopped", "single_vote", "credited", "completion_tokens",
-)  # fmt: skip
+# Stops and tokens are left out where an engine or another harness did not say them of every sample.
+RUN_COLUMNS = ("ungraded",)
+SAID_COLUMNS = ("stopped", "completion_tokens")
+RUN_JUDGE_COLUMNS = ("judgments", "copied", "no_verdict", "single_vote")
 
 
 def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, known: QuestionSet) -> Iterator[Found]:
@@ -28,9 +28,10 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
     if known.digests and submission.origin != "publication" and counts.digest not in known.digests:
         yield "digest", f"{counts.digest or 'none'} is no known state of {name}; known: {', '.join(known.digests)}"
     columns = {"n": counts.n, "correct": counts.correct}
-    columns |= {column: getattr(counts, column) for column in RUN_COLUMNS}
-    if submission.origin != "publication":
-        yield from _check_present(columns if submission.origin == "run" else {"ungraded": counts.ungraded})
+    columns |= {column: getattr(counts, column) for column in RUN_COLUMNS + SAID_COLUMNS}
+    from_run = submission.origin != "publication"
+    if from_run:
+        yield from _check_present({column: columns[column] for column in RUN_COLUMNS})
     misfits = list(_check_lengths(columns, len(counts.questions)))
     yield from misfits
     if misfits or questions:
@@ -50,7 +51,7 @@ def check_benchmark(submission: Submission, name: str, counts: BenchmarkCounts, 
         yield "languages", f"more chains than the {int(n.sum())} samples"
     for label, judged in counts.judges.items():
         judge = submission.judges.get(label)
-        for where, message in _check_judge(submission.origin == "run", judged, judge, counts):
+        for where, message in _check_judge(from_run, judged, judge, counts):
             yield f"judges.{label}.{where}", message
 
 

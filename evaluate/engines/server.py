@@ -33,7 +33,9 @@ from multilingual_math_audit.records import FinishReason
 T = TypeVar("T")
 Group = tuple[Request, ...]
 _RETRIED = (408, 409, 425, 429)
-_FINISH: dict[str, FinishReason] = {"stop": "stop", "length": "length", "eos": "stop"}
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop", "length": "length", "eos": "stop", "abort": "aborted", "content_filter": "aborted",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from multilingual_math_audit.evaluate.engines.weights import (
 )  # fmt: skip
 from multilingual_math_audit.records import FinishReason
 
-_FINISH: dict[str | None, FinishReason] = {"stop": "stop", "length": "length"}
+_FINISH: dict[str | None, FinishReason] = {"stop": "stop", "length": "length", "abort": "aborted"}
 _STEP = 32
 
 

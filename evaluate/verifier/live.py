@@ -249,7 +249,7 @@ class EarlyStopEngine:
         return Sample(
             request_id=row.request.id,
             text=self.elicitor.engine.template.opening(settings.mode) + text,
-            finish_reason=("stop" if closed else "length") if done else "unknown",
+            finish_reason=("stop" if closed else "length") if done else "aborted",
             prompt_tokens=len(prompt),
             completion_tokens=len(row.tokens),
             seed=row.request.seed,

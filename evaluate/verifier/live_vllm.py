@@ -68,7 +68,7 @@ class VllmEarlyStopEngine:
                 yield Sample(
                     request_id=stream.request.id,
                     text=opening + self.elicitor.decode(stream.tokens[:-1] if ended else stream.tokens),
-                    finish_reason="stop" if stream.reason == "stop" else "length" if stream.reason else "unknown",
+                    finish_reason="stop" if stream.reason == "stop" else "length" if stream.reason else "aborted",
                     prompt_tokens=len(prompt),
                     completion_tokens=len(stream.tokens),
                     seed=stream.request.seed,

@@ -16,7 +16,7 @@ from multilingual_math_audit.records import FinishReason
 FINISH: dict[str, FinishReason] = {
     "stop": "stop", "eos": "stop", "end_turn": "stop", "stop_sequence": "stop", "completed": "stop",
     "length": "length", "max_tokens": "length", "model_length": "length", "max_output_tokens": "length",
-    "error": "error", "content_filter": "error", "refusal": "error",
+    "abort": "aborted", "aborted": "aborted", "error": "error", "content_filter": "error", "refusal": "error",
 }  # fmt: skip
 
 

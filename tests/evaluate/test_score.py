@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
 from multilingual_math_audit.evaluate.score import AVERAGE, count_questions, ladder, score_counts, score_run
 from multilingual_math_audit.records import Grade, Judgment, Problem, Score, Solution, Verdict
 from multilingual_math_audit.store import Run
+from multilingual_math_audit.submissions.pack import pack
 
 
 def _problem(number: int, benchmark: str = "toy") -> Problem:
@@ -175,6 +177,27 @@ def test_ladder() -> None:
         [1],
         [],
     )
+
+
+def test_an_aborted_sample_did_not_meet_its_limit(tmp_path: Path) -> None:
+    """Of four samples one stopped at the limit, one was aborted and one failed without a text: one in four stopped.
+
+    Tokens are those of the three that have a text; the submission says the same.
+    """
+    run = Run.create(tmp_path / "run", {"solver": {"solver": "s", "mode": "base", "budget": 9}, "samples": {"toy": 4}})
+    reasons: list[Any] = ["stop", "length", "aborted"]
+    solutions = [
+        Solution(id=f"s{i}", problem_id="toy/1", solver="s", sample=i, text="t", finish_reason=why, completion_tokens=5)
+        for i, why in enumerate(reasons)
+    ]
+    failed = Solution(id="s3", problem_id="toy/1", solver="s", sample=3, text="", finish_reason="error")
+    run.append([_problem(1), *solutions, failed])
+    run.append(Grade(s.id, GRADER_VERSION, True, "correct") for s in [*solutions, failed])
+    scores = score_run(run)
+    stops, tokens = _score(scores, "solver_stop_rate"), _score(scores, "solver_tokens")
+    assert (stops.value, stops.n, stops.note, tokens.value) == (0.25, 4, None, 15.0)
+    counts = pack(run).benchmarks["toy"]
+    assert (counts.stopped, counts.completion_tokens) == ([1], [15])
 
 
 def test_what_a_harness_did_not_say_is_no_zero(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_finish_reason_tokens_and_thinking(connect: Callable[..., Engine]) -> No
         found = by_id(connect(server).generate(map(request, (1, 2, 3)), SamplingSettings(max_tokens=3)))
     assert (found["r1"].text, found["r1"].finish_reason, found["r1"].completion_tokens) == ("a b c", "length", 3)
     assert (found["r2"].text, found["r2"].thinking, found["r2"].prompt_tokens) == ("done", "well", 3)
-    assert found["r3"].finish_reason == "unknown"
+    assert found["r3"].finish_reason == "aborted"
 
 
 def test_a_thinking_tag_that_the_template_wrote_is_put_back(connect: Callable[..., Engine]) -> None:
