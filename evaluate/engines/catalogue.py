@@ -41,6 +41,13 @@ class EngineConfig:
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
+def find_small_model(config: EngineConfig) -> EngineConfig:
+    """The config with the folder of the demo's model where it names that model, fetched when it is first used."""
+    from multilingual_math_audit.evaluate.engines.smollm import NAME, fetch_smollm2
+
+    return dataclasses.replace(config, model=str(fetch_smollm2())) if config.model == NAME else config
+
+
 def open_engine(config: EngineConfig) -> Engine:
     """The engine of a config, its model loaded; raises UnknownName, MissingExtra or EngineError.
 
@@ -48,10 +55,8 @@ def open_engine(config: EngineConfig) -> Engine:
     """
     if config.engine not in ENGINES:
         raise UnknownName(f"There is no engine {config.engine!r}.", f"Engines: {', '.join(ENGINES)}.")
-    if config.model == "smollm2" and config.engine in ("vllm", "transformers", "ray"):
-        from multilingual_math_audit.evaluate.engines.smollm import fetch_smollm2
-
-        config = dataclasses.replace(config, model=str(fetch_smollm2()))
+    if config.engine in ("vllm", "transformers", "ray"):
+        config = find_small_model(config)
     module, name = ENGINES[config.engine]
     engine_class = getattr(importlib.import_module(f"multilingual_math_audit.evaluate.engines.{module}"), name)
     engine: Engine = engine_class(config)

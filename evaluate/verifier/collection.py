@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from multilingual_math_audit.errors import UsageError
-from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig
+from multilingual_math_audit.evaluate.engines.catalogue import EngineConfig, find_small_model
 from multilingual_math_audit.evaluate.solve import solver_request
 from multilingual_math_audit.evaluate.verifier.checkers import Checker, normalised, open_checker
 from multilingual_math_audit.evaluate.verifier.elicitation import (
@@ -55,10 +55,7 @@ class Collected:
 
 def open_elicitor(config: EngineConfig) -> Elicitor:
     """What asks a model for answers, through transformers or vLLM; raises MissingExtra or EngineError."""
-    if config.model == "smollm2":
-        from multilingual_math_audit.evaluate.engines.smollm import fetch_smollm2
-
-        config = replace(config, model=str(fetch_smollm2()))
+    config = find_small_model(config)
     if config.engine == "vllm":
         from multilingual_math_audit.evaluate.verifier.vllm_elicitation import VllmElicitor
 

@@ -53,9 +53,9 @@ class Stopper:
         checker = open_checker(str((model.config.source or {}).get("checker", "symbolic")))
         if config.engine == "vllm":
             from multilingual_math_audit.evaluate.verifier.live_vllm import VllmEarlyStopEngine
-            from multilingual_math_audit.evaluate.verifier.vllm_elicitation import VllmElicitor
 
-            return VllmEarlyStopEngine(VllmElicitor(config), model, self.threshold, checker, self.note)
+            elicitor: Any = open_elicitor(config)
+            return VllmEarlyStopEngine(elicitor, model, self.threshold, checker, self.note)
         if config.engine != "transformers":
             raise UsageError(f"The engine {config.engine} cannot stop early.", "Engines: transformers, vllm.")
         return EarlyStopEngine(open_elicitor(config), model, self.threshold, checker, self.note)  # type: ignore[arg-type]
