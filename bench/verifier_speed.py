@@ -165,7 +165,7 @@ def training(device: str) -> None:
 def main() -> None:
     """Run the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    tables: dict[str, Callable[[str], None]] = {"readout": readout, "streaming": streaming, "training": training}
+    tables: dict[str, Callable[[str], None]] = {"training": training, "readout": readout, "streaming": streaming}
     parser.add_argument("tables", nargs="*", metavar="|".join(tables))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, default=1)

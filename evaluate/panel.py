@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from multilingual_math_audit.errors import RecordError, UsageError
+from multilingual_math_audit.errors import RecordError, UndefinedScore, UsageError
 from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
 from multilingual_math_audit.evaluate.inject import (
     INJECTOR_VERSION,
@@ -101,14 +101,14 @@ def order_evenly(candidates: Iterable[Candidate], *, seed: int) -> list[Candidat
 def draw_panel(run: Run, plan: PanelPlan, *, jobs: int = 1) -> Drawn:
     """Draw a panel from a run; the same run and plan give the same bytes, whatever the order of the run's lines.
 
-    Texts are read only of the solutions that are tried, in rounds, and edited by `jobs` processes. Raises UsageError
-    when nothing is eligible.
+    Texts are read only of the solutions that are tried, in rounds, and edited by `jobs` processes. Raises
+    UndefinedScore when nothing is eligible.
     """
     _check(plan)
     problems = {problem.id: problem for problem in run.read(Problem)}
     cells, seen = eligible_cells(run, problems, plan)
     if not cells:
-        raise UsageError(f"The run at {run.folder} has no solution that can be drawn: {_say(seen)}.", _advice(seen))
+        raise UndefinedScore(f"The run at {run.folder} has no solution that can be drawn: {_say(seen)}.", _advice(seen))
     drawn = Drawn()
     for cell, reasons in seen.items():
         drawn.passed_over[cell].update(reasons)
@@ -118,7 +118,10 @@ def draw_panel(run: Run, plan: PanelPlan, *, jobs: int = 1) -> Drawn:
     if plan.natural:
         _add_natural(run, problems, plan, drawn)
     if not drawn.solutions:
-        raise UsageError(f"No solution of the run at {run.folder} takes every edit: {_say(drawn.passed_over)}.")
+        raise UndefinedScore(
+            f"No solution of the run at {run.folder} takes every edit: {_say(drawn.passed_over)}.",
+            "More samples, or a smaller --min-tokens, give a panel something to be drawn from.",
+        )
     return drawn
 
 

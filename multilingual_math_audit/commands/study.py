@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from multilingual_math_audit.cli import examples
+from multilingual_math_audit.errors import AuditError, UndefinedScore
 from multilingual_math_audit.evaluate.report.console import shorten
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def command(study_file: str, plan: bool) -> None:
     """Run what is pending of a study and report at the end.
 
     The file names solvers with modes and budgets, judges, benchmarks and groups. Every step is one of the other
-    commands and goes on where it stopped; one that fails does not stop those that do not need it.
+    commands and goes on where it stopped; one that fails does not stop those that do not need it, and one that its
+    data give nothing to do (no solution a panel could be drawn from) is listed at the end.
     """
     from multilingual_math_audit.evaluate.report.study import plan_steps, read_study, shard_commands
 
@@ -46,13 +48,24 @@ def command(study_file: str, plan: bool) -> None:
         return
     _write_groups(study)
     failed: list[Step] = []
+    empty: list[Step] = []
     for step in steps:
-        if any(before.run == step.run and before.verb in ("solve", "inject") for before in failed):
-            failed.append(step)
-            continue
-        click.echo(f"\n{step.verb}: {step.what}", err=True)
-        if not run_step(step):
-            failed.append(step)
+        for stopped in (failed, empty):
+            if any(before.run == step.run and before.verb in ("solve", "inject") for before in stopped):
+                stopped.append(step)
+                break
+        else:
+            click.echo(f"\n{step.verb}: {step.what}", err=True)
+            try:
+                if not run_step(step):
+                    failed.append(step)
+            except UndefinedScore as error:
+                click.echo(f"Nothing to {step.verb}: {error}", err=True)
+                empty.append(step)
+    if empty:
+        click.echo(f"{len(empty)} of {len(steps)} steps have nothing to work on:", err=True)
+        for step in empty:
+            click.echo(f"  {step.verb}: {step.what}", err=True)
     if failed:
         click.echo(f"{len(failed)} of {len(steps)} steps did not finish; the same command tries them again:", err=True)
         for step in failed:
@@ -61,14 +74,15 @@ def command(study_file: str, plan: bool) -> None:
 
 
 def run_step(step: Step) -> bool:
-    """Run one step in this process; whether it finished."""
+    """Run one step in this process; whether it finished. Raises UndefinedScore where its data give it nothing to do."""
     from multilingual_math_audit.cli import cli
-    from multilingual_math_audit.errors import AuditError
 
     try:
         cli.main(args=[step.verb, *step.arguments], standalone_mode=False)
     except SystemExit as stop:
         return not stop.code
+    except UndefinedScore:
+        raise
     except (AuditError, click.ClickException) as error:
         click.echo(f"Error: {error if isinstance(error, AuditError) else error.format_message()}", err=True)
         return False

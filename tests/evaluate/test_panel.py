@@ -9,7 +9,7 @@ import pytest
 from arithmetic_panel import make_run
 from small_run import make_run as make_small_run
 
-from multilingual_math_audit.errors import SettingsMismatch, UsageError
+from multilingual_math_audit.errors import SettingsMismatch, UndefinedScore, UsageError
 from multilingual_math_audit.evaluate.answers.grading import GRADER_VERSION
 from multilingual_math_audit.evaluate.inject import PAPER_EDITS
 from multilingual_math_audit.evaluate.panel import PanelPlan, draw_panel, write_panel
@@ -115,9 +115,9 @@ def test_a_panel_is_a_run_folder_and_drawing_it_again_changes_nothing(run: Run, 
 
 def test_nothing_to_draw_says_why_and_what_to_do(run: Run, tmp_path: Path) -> None:
     """When all chains are too short the message counts them and names the option."""
-    with pytest.raises(UsageError, match=r"96 too short.*--min-tokens"):
+    with pytest.raises(UndefinedScore, match=r"96 too short.*--min-tokens"):
         draw_panel(run, PanelPlan(min_tokens=5000))
-    with pytest.raises(UsageError, match="it has none"):
+    with pytest.raises(UndefinedScore, match="it has none"):
         draw_panel(Run.create(tmp_path / "empty", {}), PanelPlan())
     with pytest.raises(UsageError, match="--per-cell"):
         draw_panel(run, PanelPlan(per_cell=0))
@@ -126,5 +126,5 @@ def test_nothing_to_draw_says_why_and_what_to_do(run: Run, tmp_path: Path) -> No
 def test_run_whose_chains_take_no_edit_gives_no_panel(tmp_path: Path) -> None:
     """Where every eligible chain is passed over, the reasons are said and no empty panel is written."""
     run = make_small_run(tmp_path / "run")
-    with pytest.raises(UsageError, match="takes every edit"):
+    with pytest.raises(UndefinedScore, match="takes every edit"):
         draw_panel(run, PanelPlan(min_tokens=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 
 from multilingual_math_audit.cli import VERBS
 from multilingual_math_audit.commands import study as study_command
-from multilingual_math_audit.errors import AuditError, UnknownName, UsageError
+from multilingual_math_audit.errors import AuditError, UndefinedScore, UnknownName, UsageError
 from multilingual_math_audit.evaluate.report.study import (
     Step,
     count_samples,
@@ -126,9 +127,31 @@ def test_a_failed_step_does_not_stop_others(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(study_command, "run_step", run_step)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.yaml").write_text(__import__("json").dumps(SMALL))
+    (tmp_path / "s.yaml").write_text(json.dumps(SMALL))
     result = CliRunner().invoke(study_command.command, ["s.yaml"])
     assert result.exit_code == 1
     assert [verb for verb, run in ran if run.endswith("m-base-64")] == ["solve"]
     assert ("report", "runs/s") in ran
     assert (tmp_path / "runs" / "s" / "groups.yaml").is_file()
+
+
+def test_a_step_without_anything_to_do_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A panel that no solution can be drawn for is listed with the audit that needs it; the exit code is 0."""
+    study = {**SMALL, "panel": {"per_cell": 2, "solvers": ["N", "org/m"], "judges": ["org/k"]}}
+    ran: list[tuple[str, str]] = []
+
+    def run_step(step: Step) -> bool:
+        ran.append((step.verb, step.run))
+        if step.verb == "inject" and "m-base-64" in step.run:
+            raise UndefinedScore("No solution takes every edit.")
+        return True
+
+    monkeypatch.setattr(study_command, "run_step", run_step)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(json.dumps(study))
+    result = CliRunner().invoke(study_command.command, ["s.yaml"])
+    assert result.exit_code == 0, result.output
+    assert "Nothing to inject: No solution takes every edit." in result.output
+    assert "steps have nothing to work on" in result.output
+    assert not [run for verb, run in ran if verb == "audit" and "m-base-64" in run]
+    assert [run for verb, run in ran if verb == "audit"]
