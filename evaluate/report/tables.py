@@ -144,7 +144,7 @@ def _plain(value: Value, form: Form) -> str:
 
 def _defused(text: str) -> str:
     """A text no spreadsheet takes for a formula: names come from models and files."""
-    return f"'{text}" if text[:1] in "=+@\t\r" else text
+    return f"'{text}" if text.startswith(tuple("=+@\t\r")) else text
 
 
 def to_markdown(table: Table) -> str:

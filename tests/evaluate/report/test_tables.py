@@ -17,6 +17,7 @@ from multilingual_math_audit.evaluate.report.passing import bootstrap_table, lad
 from multilingual_math_audit.evaluate.report.tables import (
     Column,
     Table,
+    _defused,
     format_value,
     to_csv,
     to_html,
@@ -48,6 +49,7 @@ def test_csv_is_read_back() -> None:
         "2.5000",
         "no",
     ]
+    assert [_defused(text) for text in ("", "a", "-x", "@x", "\tx")] == ["", "a", "-x", "'@x", "'\tx"]
     assert (rows[1]["name"], rows[1]["d_degenerate"], rows[1]["p"], rows[1]["n"]) == ("'=1+1", "yes", "", "")
 
 
